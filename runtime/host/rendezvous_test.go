@@ -168,6 +168,30 @@ func TestForeignRecordIsIgnored(t *testing.T) {
 	}
 }
 
+// G-223: in a directory of ours, a file of somebody else's.
+func TestForeignFileIsIgnored(t *testing.T) {
+	var lines []string
+	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+	r, err := NewRendezvous(RendezvousConfig{Dir: t.TempDir(), Role: RoleGateway, UID: os.Getuid(), Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		err = errors.Join(os.WriteFile(r.RecordPath(), with(t, map[string]any{"pid": os.Getpid()}), 0o600), os.Chown(r.RecordPath(), 12345, -1))
+	} else {
+		err = os.Symlink("/etc/passwd", r.RecordPath())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if record, ok := r.Read(); ok {
+		t.Errorf("believed %+v", record)
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "belongs to another user") {
+		t.Errorf("logged %q", lines)
+	}
+}
+
 // T-021 for this process's own record, and for records that must stay.
 func TestDiscardDead(t *testing.T) {
 	dead := Record{Role: RoleGateway, PID: 1 << 30, ProtocolVersion: 1, TokenFingerprint: TokenFingerprint("secret")}
