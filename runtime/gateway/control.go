@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"context"
+
+	"hermes.dev/hermes/runtime/host"
+	"hermes.dev/hermes/runtime/localapi"
+)
+
+// control answers the control socket.
+type control struct{ g *gateway }
+
+var _ host.Handler = control{}
+
+// Identify implements host.Handler and G-244.
+func (c control) Identify() host.Identity {
+	g := c.g
+	return host.Identity{
+		Protocol: host.ControlProtocol, Kind: host.Kind,
+		PID: g.identity.PID, StartTime: g.identity.StartTime, HermesHome: g.o.Home,
+		Profile: "default", Supervisor: g.o.Supervisor,
+		CodeIdentity:   host.CodeIdentity{Revision: g.o.Revision},
+		ServedProfiles: host.ServedProfiles(g.profiles.Served()),
+		RunID:          g.o.RunID, Instance: g.o.RunID, APISocket: g.api.Path(),
+	}
+}
+
+// Status implements host.Handler and G-245.
+func (c control) Status() host.Status {
+	return host.NewStatus(c.g.stateNow(), c.g.identity.PID, c.g.o.Clock.Now())
+}
+
+// Rescan implements host.Handler and G-246. The node agent watches, so there is
+// never anything to catch up with: the answer is the set as it is.
+func (c control) Rescan(context.Context) host.Rescan {
+	return host.Rescan{
+		Rescanned: c.g.started.Load(), Pending: !c.g.started.Load(),
+		ServedProfiles: host.ServedProfiles(c.g.profiles.Served()),
+	}
+}
+
+// Drain implements host.Handler: it starts the stop, which finishes the turns in flight first.
+func (c control) Drain(context.Context) host.DrainState {
+	g := c.g
+	again := g.draining.Swap(true)
+	g.stop()
+	return host.DrainState{
+		Draining: true, AlreadyDraining: again, ActiveWork: g.profiles.active(),
+		PID: g.identity.PID, DrainTimeoutSeconds: g.o.DrainTimeout.Seconds(),
+	}
+}
+
+// backend gives the local API the open profiles.
+type backend struct{ p *profiles }
+
+// Profile implements localapi.Backend.
+func (b backend) Profile(name string) (localapi.Profile, bool) {
+	r, ok := b.p.lookup(name)
+	if !ok {
+		return nil, false
+	}
+	return r, true
+}
+
+// Profiles implements localapi.Backend.
+func (b backend) Profiles() []string { return b.p.Served() }

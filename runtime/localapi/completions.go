@@ -1,0 +1,160 @@
+package localapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/session"
+	"hermes.dev/hermes/runtime/store"
+)
+
+// prepared is a request that was checked.
+type prepared struct {
+	profile Profile
+	name    string
+	turn    agent.Turn
+	// history begins a new session of a client that keeps its own.
+	history []store.Message
+	stream  bool
+	events  bool
+	usage   bool
+}
+
+// completions runs one turn and answers as OpenAI's chat completions do.
+func (h *handler) completions(w http.ResponseWriter, r *http.Request) {
+	var req CompletionRequest
+	if err := decode(w, r, &req); err != nil {
+		writeError(w, err)
+		return
+	}
+	p, apiErr := h.prepare(r, req)
+	if apiErr != nil {
+		writeError(w, apiErr)
+		return
+	}
+	w.Header().Set(SessionHeader, p.turn.SessionID)
+	if len(p.history) > 0 {
+		s := store.Session{ID: p.turn.SessionID, Source: p.turn.Source}
+		if err := p.profile.Seed(r.Context(), s, p.history); err != nil {
+			writeError(w, toError(err, h.now()))
+			return
+		}
+	}
+	if p.stream {
+		h.streamTurn(w, r, p)
+		return
+	}
+	h.wholeTurn(r.Context(), w, p)
+}
+
+// prepare checks a request and finds its profile and session.
+func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Error) {
+	profile, ok := h.backend.Profile(req.Model)
+	if !ok {
+		if req.Model == "" {
+			return prepared{}, badRequest("model is missing: name the profile that should answer")
+		}
+		return prepared{}, h.noProfile(req.Model)
+	}
+	ext := Extension{}
+	if req.Hermes != nil {
+		ext = *req.Hermes
+	}
+	if ext.Session == "" {
+		ext.Session = r.Header.Get(SessionHeader)
+	}
+	if ext.Source == "" {
+		ext.Source = "api"
+	}
+	p := prepared{
+		profile: profile, name: req.Model, stream: req.Stream, events: ext.Events && req.Stream,
+		usage: req.StreamOptions != nil && req.StreamOptions.IncludeUsage,
+		turn:  agent.Turn{SessionID: ext.Session, Source: ext.Source, Resume: ext.Resume},
+	}
+	if ext.Resume {
+		if ext.Session == "" {
+			return prepared{}, badRequest("resume needs hermes.session: name the session to continue")
+		}
+		return p, nil
+	}
+	text, history, err := split(req.Messages)
+	if err != nil {
+		return prepared{}, err
+	}
+	p.turn.UserText = text
+	if ext.Session == "" {
+		p.turn.SessionID = session.NewID(h.now())
+		p.history = history
+	}
+	return p, nil
+}
+
+// split takes what the user says now from the messages and turns the earlier ones
+// into the beginning of a session. Instructions of the client go in front of the
+// first thing the user said, because the system prompt is the profile's own.
+func split(messages []RequestMessage) (text string, history []store.Message, _ *Error) {
+	if len(messages) == 0 {
+		return "", nil, badRequest("messages is empty: the last one must be what the user says")
+	}
+	last := messages[len(messages)-1]
+	if last.Role != "user" || strings.TrimSpace(string(last.Content)) == "" {
+		return "", nil, badRequest("the last message must have role user and some text")
+	}
+	var instructions []string
+	for _, m := range messages[:len(messages)-1] {
+		switch m.Role {
+		case "system", "developer":
+			instructions = append(instructions, string(m.Content))
+		case "user", "assistant":
+			history = append(history, store.Message{Role: m.Role, Content: string(m.Content)})
+		default:
+			return "", nil, badRequest("a message of role %q cannot begin a session: send user and assistant messages", m.Role)
+		}
+	}
+	text = string(last.Content)
+	if len(instructions) == 0 {
+		return text, history, nil
+	}
+	preface := "Instructions of the calling program:\n" + strings.Join(instructions, "\n\n") + "\n\n"
+	for i := range history {
+		if history[i].Role == "user" {
+			history[i].Content = preface + history[i].Content
+			return text, history, nil
+		}
+	}
+	return preface + text, history, nil
+}
+
+// wholeTurn answers once the turn is over. Nobody can be asked for approval.
+func (h *handler) wholeTurn(ctx context.Context, w http.ResponseWriter, p prepared) {
+	res, err := p.profile.Turn(ctx, p.turn, func(agent.Event) {})
+	if err != nil {
+		writeError(w, toError(err, h.now()))
+		return
+	}
+	reason := finishReason(res)
+	writeJSON(w, http.StatusOK, Completion{
+		ID: completionID(res.SessionID), Object: "chat.completion", Created: h.now().Unix(), Model: p.name,
+		Choices: []Choice{{Message: &Reply{Role: "assistant", Content: res.Reply}, FinishReason: &reason}},
+		Usage:   usageOf(res), Hermes: infoOf(res),
+	})
+}
+
+func completionID(session string) string { return "chatcmpl-" + session }
+
+func finishReason(res agent.Result) string {
+	if res.FinishReason == "" {
+		return "stop"
+	}
+	return res.FinishReason
+}
+
+func usageOf(res agent.Result) *Usage {
+	return &Usage{PromptTokens: res.Usage.Input, CompletionTokens: res.Usage.Output, TotalTokens: res.Usage.Input + res.Usage.Output}
+}
+
+func infoOf(res agent.Result) *CompletionInfo {
+	return &CompletionInfo{Session: res.SessionID, Model: res.Model, ModelCalls: res.ModelCalls, ToolCalls: res.ToolCalls}
+}

@@ -1,0 +1,126 @@
+package localapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/store"
+)
+
+// Profile is one open profile, as the API uses it.
+type Profile interface {
+	// Turn runs one turn; events come on the caller's goroutine.
+	Turn(ctx context.Context, t agent.Turn, events agent.Events) (agent.Result, error)
+	// Seed begins a session with earlier messages of a client that keeps its own history.
+	Seed(ctx context.Context, session store.Session, messages []store.Message) error
+	// Stop interrupts the running turn of a session.
+	Stop(sessionID string) bool
+	// Sessions lists stored sessions, newest activity first.
+	Sessions(ctx context.Context, o store.ListOptions) ([]store.Session, error)
+	// Session returns one session and its transcript.
+	Session(ctx context.Context, id string) (store.Session, []store.Message, bool, error)
+}
+
+// Backend is what the API serves.
+type Backend interface {
+	// Profile returns an open profile.
+	Profile(name string) (Profile, bool)
+	// Profiles lists the open profiles, sorted.
+	Profiles() []string
+}
+
+// handler serves the API.
+type handler struct {
+	backend   Backend
+	approvals approvals
+	log       logr.Logger
+	now       func() time.Time
+}
+
+// NewHandler returns the API of a backend. metrics may be nil.
+func NewHandler(b Backend, metrics prometheus.Gatherer, log logr.Logger) http.Handler {
+	h := &handler{backend: b, log: log, now: time.Now}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /v1/models", h.models)
+	mux.HandleFunc("POST /v1/chat/completions", h.completions)
+	mux.HandleFunc("GET /v1/profiles/{profile}/sessions", h.withProfile(h.listSessions))
+	mux.HandleFunc("GET /v1/profiles/{profile}/sessions/{session}", h.withProfile(h.getSession))
+	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/interrupt", h.withProfile(h.interrupt))
+	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
+	if metrics != nil {
+		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, notFound("unknown_path", "%s %s is not part of this API", r.Method, r.URL.Path))
+	})
+	return mux
+}
+
+func (h *handler) withProfile(next func(http.ResponseWriter, *http.Request, Profile)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		name := r.PathValue("profile")
+		p, ok := h.backend.Profile(name)
+		if !ok {
+			writeError(w, h.noProfile(name))
+			return
+		}
+		next(w, r, p)
+	}
+}
+
+func (h *handler) noProfile(name string) *Error {
+	return notFound("model_not_found", "this gateway does not serve profile %q: see hermes status profile/%s", name, name)
+}
+
+func (h *handler) models(w http.ResponseWriter, _ *http.Request) {
+	type model struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		OwnedBy string `json:"owned_by"`
+	}
+	data := []model{}
+	for _, name := range h.backend.Profiles() {
+		data = append(data, model{ID: name, Object: "model", OwnedBy: "hermes"})
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
+}
+
+func (h *handler) interrupt(w http.ResponseWriter, r *http.Request, p Profile) {
+	writeJSON(w, http.StatusOK, map[string]bool{"interrupted": p.Stop(r.PathValue("session"))})
+}
+
+func decode(w http.ResponseWriter, r *http.Request, into any) *Error {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequestBytes)).Decode(into)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &tooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Type: "invalid_request_error", Code: "too_large", Message: "the request is larger than 8 MiB"}
+	default:
+		return badRequest("the request is not the JSON it should be: %v", err)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client is gone: nobody is left to tell
+}
+
+func writeError(w http.ResponseWriter, e *Error) {
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(e.RetryAfter, 10))
+	}
+	writeJSON(w, e.Status, ErrorBody{Error: *e})
+}

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"hermes.dev/hermes/api/ssa"
+	"hermes.dev/hermes/api/v1alpha1"
+)
+
+const (
+	// maxListed is how many served profiles a Gateway's status names; the count is always whole.
+	maxListed = 256
+	// settle is how long the served set must be left alone before it is reported, so that
+	// opening a thousand profiles is a handful of writes.
+	settle = 500 * time.Millisecond
+)
+
+// gatewayAgent reports the served set of this gateway.
+type gatewayAgent struct {
+	Options
+	client  client.Client
+	changed chan event.GenericEvent
+
+	last time.Time
+}
+
+func (a *gatewayAgent) setup(mgr ctrl.Manager) error {
+	a.changed = make(chan event.GenericEvent)
+	self := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Gateway}}}
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("node-gateway").
+		For(&v1alpha1.Gateway{}, builder.WithPredicates(servedCountChanged())).
+		WatchesRawSource(source.Channel(a.changed, self)).
+		Complete(a)
+}
+
+func servedCountChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		a, aok := e.ObjectOld.(*v1alpha1.Gateway)
+		b, bok := e.ObjectNew.(*v1alpha1.Gateway)
+		return !aok || !bok || a.UID != b.UID || valueOf(a.Status.ServedProfiles) != valueOf(b.Status.ServedProfiles)
+	}}
+}
+
+func valueOf(n *int32) int32 {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// Reconcile reports the served set once it has settled. One worker runs it.
+func (a *gatewayAgent) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	gw := &v1alpha1.Gateway{}
+	if err := a.client.Get(ctx, req.NamespacedName, gw); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	now := a.Clock.Now()
+	if wait := a.last.Add(settle).Sub(now); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	a.last = now
+	served := a.Profiles.Served()
+	listed := served[:min(len(served), maxListed)]
+	w := ssa.StatusWriter{
+		Client: a.client, Manager: Manager, Now: a.Clock.Now,
+		Owned: ssa.Owned{Fields: []string{"servedProfiles", "profiles"}},
+	}
+	fields := map[string]any{"servedProfiles": len(served)}
+	if len(listed) > 0 {
+		fields["profiles"] = listed
+	}
+	_, err := w.Write(ctx, gw, nil, fields)
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}

@@ -1,0 +1,124 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/store"
+)
+
+// Health is what a runtime says of itself.
+type Health struct {
+	// Reason is empty while turns are taken, else one of the v1alpha1.Reason constants.
+	Reason string
+	// Message says what is wrong and what to do.
+	Message string
+	// Store is what was last seen of the session store, nil before it was opened.
+	Store *v1alpha1.StoreStatus
+}
+
+// storeHealth is what was last seen of the store.
+type storeHealth struct {
+	err   error
+	stats *v1alpha1.StoreStatus
+}
+
+// Health returns what is known now, without opening anything.
+func (r *Runtime) Health() Health {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats}
+	switch {
+	case r.breaker.open(r.o.Clock.Now()):
+		h.Reason = v1alpha1.ReasonRuntimeFailed
+		h.Message = (&CrashError{Cause: r.crash, Until: r.breaker.until}).Error()
+	case r.health.err != nil:
+		h.Reason, h.Message = storeReason(r.health.err), r.health.err.Error()
+	}
+	return h
+}
+
+// storeReason maps a failure of the store to a condition reason.
+func storeReason(err error) string {
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
+		return v1alpha1.ReasonStoreCorrupt
+	case errors.Is(err, store.ErrStoreBusy):
+		return v1alpha1.ReasonHomeInUse
+	default:
+		return v1alpha1.ReasonStoreUnavailable
+	}
+}
+
+// CheckStore opens an existing store once, so that a damaged one is known before
+// the first message, and reads its figures. A home without a store is well.
+func (r *Runtime) CheckStore(ctx context.Context) {
+	_, release, err := r.store.acquire(ctx)
+	if err == nil {
+		release()
+	}
+	r.noteStore(ctx, err)
+}
+
+// noteStore keeps what a use of the store showed and tells when that is news.
+func (r *Runtime) noteStore(ctx context.Context, err error) {
+	var turn *agent.Error
+	if errors.As(err, &turn) && turn.Kind != agent.KindPersistence {
+		err = nil // the store did its part
+	}
+	if err != nil && !isStoreError(err) {
+		return
+	}
+	now := storeHealth{err: err}
+	if err == nil {
+		now.stats, now.err = r.stats(ctx)
+	}
+	r.mu.Lock()
+	if now.stats == nil {
+		now.stats = r.health.stats
+	}
+	news := fmt.Sprint(r.health.err) != fmt.Sprint(now.err) || !sameStats(r.health.stats, now.stats)
+	r.health = now
+	r.mu.Unlock()
+	if news {
+		r.o.Changed()
+	}
+}
+
+func isStoreError(err error) bool {
+	return store.Classify(err) != store.BucketUnknown || errors.Is(err, store.ErrStoreBusy) || errors.Is(err, store.ErrSchema)
+}
+
+// stats reads the figures of a store that is open anyway; a closed one is not opened for them.
+func (r *Runtime) stats(ctx context.Context) (*v1alpha1.StoreStatus, error) {
+	if !r.store.isOpen() {
+		return nil, nil
+	}
+	s, release, err := r.store.acquire(ctx)
+	if err != nil {
+		return nil, nil // closed meanwhile
+	}
+	defer release()
+	st, err := s.Stats(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &v1alpha1.StoreStatus{SchemaVersion: int32(st.SchemaVersion), SizeBytes: st.SizeBytes, Sessions: st.Sessions}
+	if !st.LastActivity.IsZero() {
+		t := metav1.NewTime(st.LastActivity.Truncate(1e9))
+		out.LastActivity = &t
+	}
+	return out, st.Damage
+}
+
+func sameStats(a, b *v1alpha1.StoreStatus) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.SchemaVersion == b.SchemaVersion && a.SizeBytes == b.SizeBytes && a.Sessions == b.Sessions && a.LastActivity.Equal(b.LastActivity)
+}

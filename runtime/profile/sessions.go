@@ -1,0 +1,53 @@
+package profile
+
+import (
+	"context"
+
+	"hermes.dev/hermes/runtime/store"
+)
+
+// Sessions lists stored sessions, newest activity first.
+func (r *Runtime) Sessions(ctx context.Context, o store.ListOptions) ([]store.Session, error) {
+	s, release, err := r.store.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return s.Sessions(ctx, o)
+}
+
+// Session returns one stored session and its transcript; ok is false when there is none.
+func (r *Runtime) Session(ctx context.Context, id string) (session store.Session, messages []store.Message, ok bool, err error) {
+	s, release, err := r.store.acquire(ctx)
+	if err != nil {
+		return store.Session{}, nil, false, err
+	}
+	defer release()
+	session, ok, err = s.Session(ctx, id)
+	if err != nil || !ok {
+		return store.Session{}, nil, false, err
+	}
+	messages, err = s.Messages(ctx, id)
+	return session, messages, true, err
+}
+
+// Seed begins a session with messages that somebody else kept so far. A session
+// that exists already is left alone.
+func (r *Runtime) Seed(ctx context.Context, session store.Session, messages []store.Message) error {
+	if err := r.admit(); err != nil {
+		return err
+	}
+	defer r.leave()
+	s, release, err := r.store.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	session.ProfileName = r.Name()
+	_, created, err := s.EnsureSession(ctx, session)
+	if err != nil || !created {
+		return err
+	}
+	_, err = s.Append(ctx, session.ID, messages...)
+	return err
+}

@@ -1,0 +1,78 @@
+package profile
+
+import (
+	"path/filepath"
+	"slices"
+
+	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/home"
+	"hermes.dev/hermes/runtime/llm"
+	"hermes.dev/hermes/runtime/tools"
+)
+
+// settings is what a profile's config.yaml says, as far as the runtime uses it.
+type settings struct {
+	provider, model, baseURL string
+	workspace                string
+	toolsets, disabled       []string
+	mode                     tools.Mode
+	allow                    []string
+	maxTurns                 int
+}
+
+// readSettings takes the settings out of a configuration. A provider that is not
+// named is custom when there is a base URL, else openai. Implements the keys of
+// spec §1.3 that this package uses.
+func readSettings(c *home.Config, paths home.Paths) (settings, error) {
+	s := settings{
+		provider:  firstOf(c.String("model", "provider")),
+		model:     firstOf(c.String("model", "default"), c.String("model", "model"), c.String("model")),
+		baseURL:   c.String("model", "base_url"),
+		workspace: firstOf(c.String("terminal", "cwd"), paths.Workspace()),
+		toolsets:  c.Strings("toolsets"),
+		disabled:  c.Strings("disabled_toolsets"),
+		allow:     c.Strings("approvals", "allow"),
+		mode:      approvalMode(c.String("approvals", "mode")),
+	}
+	if s.provider == "" {
+		s.provider = "openai"
+		if s.baseURL != "" {
+			s.provider = llm.ProviderCustom
+		}
+	}
+	if !filepath.IsAbs(s.workspace) {
+		s.workspace = filepath.Join(paths.Home, s.workspace)
+	}
+	raw, set := c.Value("agent", "max_turns")
+	n, err := agent.ParseMaxTurns(raw, set)
+	s.maxTurns = n
+	return s, err
+}
+
+// approvalMode reads approvals.mode; anything that is not a known word asks, the safe middle.
+func approvalMode(s string) tools.Mode {
+	switch s {
+	case "allow":
+		return tools.ModeAllow
+	case "deny":
+		return tools.ModeDeny
+	default:
+		return tools.ModeAsk
+	}
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// sameTools reports whether two settings give the same tool set, so that what a
+// person allowed for a session outlives an unrelated edit of the configuration.
+func (s settings) sameTools(o settings) bool {
+	return s.workspace == o.workspace && s.mode == o.mode && slices.Equal(s.allow, o.allow) &&
+		slices.Equal(s.toolsets, o.toolsets) && slices.Equal(s.disabled, o.disabled)
+}

@@ -1,0 +1,119 @@
+package profile
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+
+	"hermes.dev/hermes/runtime/store"
+)
+
+// lazyStore opens a profile's session store on first use and closes it after it
+// was idle for a while, so that an idle profile costs no memory.
+type lazyStore struct {
+	path  string
+	idle  time.Duration
+	clock clock.WithDelayedExecution
+	log   logr.Logger
+
+	mu     sync.Mutex
+	open   *store.Store
+	users  int
+	timer  clock.Timer
+	closed bool
+	// drained is closed when the last user of a closed store has left.
+	drained chan struct{}
+}
+
+func newLazyStore(path string, idle time.Duration, clk clock.WithDelayedExecution, log logr.Logger) *lazyStore {
+	return &lazyStore{path: path, idle: idle, clock: clk, log: log, drained: make(chan struct{})}
+}
+
+// acquire returns the open store, opening it if needed. release must be called once.
+func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, nil, store.ErrClosed
+	}
+	if l.open == nil {
+		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock})
+		if err != nil {
+			return nil, nil, err
+		}
+		l.open = opened
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+	l.users++
+	var once sync.Once
+	return l.open, func() { once.Do(l.release) }, nil
+}
+
+func (l *lazyStore) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users--
+	if l.users > 0 {
+		return
+	}
+	if l.closed {
+		close(l.drained)
+		return
+	}
+	l.timer = l.clock.AfterFunc(l.idle, l.closeIdle)
+}
+
+func (l *lazyStore) closeIdle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.users > 0 || l.open == nil || l.closed {
+		return
+	}
+	if err := l.open.Close(); err != nil {
+		l.log.Error(err, "close idle store")
+	}
+	l.open, l.timer = nil, nil
+}
+
+// isOpen reports whether SQLite has the file open now.
+func (l *lazyStore) isOpen() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open != nil
+}
+
+// close lets no new user in, waits for those inside, and closes the file.
+func (l *lazyStore) close(ctx context.Context) error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	busy := l.users > 0
+	l.mu.Unlock()
+	if busy {
+		select {
+		case <-l.drained:
+		case <-ctx.Done():
+			// Closing under a user is safe: its next call fails with store.ErrClosed.
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		return nil
+	}
+	s := l.open
+	l.open = nil
+	return s.Close()
+}
