@@ -3,6 +3,7 @@ package home
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,10 +102,7 @@ func stamps(t *testing.T, dirs ...string) map[string]string {
 			if err != nil {
 				return err
 			}
-			out[path] = fi.ModTime().String() + fi.Mode().String()
-			if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-				out[path] += "#" + time.Unix(st.Ctim.Unix()).String()
-			}
+			out[path] = fmt.Sprint(stampOf(fi), fi.Mode())
 			return nil
 		})
 		if err != nil {

@@ -134,7 +134,7 @@ func checkMerged(before, after []byte, want []leaf, drop [][]string) error {
 		return fmt.Errorf("the merged text does not parse: %w", err)
 	}
 	for _, l := range want {
-		if v, ok := lookup(b, l.path...); !ok || !sameValue(v, l.value) {
+		if v, ok := lookup(b, l.path...); !ok || !holds(v, l.value) {
 			return fmt.Errorf("key %q cannot be set", dotted(l.path))
 		}
 		strip(a, l.path)
@@ -191,7 +191,7 @@ func setPath(m *yaml.Node, path []string, value any) (bool, error) {
 	current := m.Content[i+1]
 	if last {
 		var have any
-		if err := current.Decode(&have); err == nil && sameValue(have, value) {
+		if err := current.Decode(&have); err == nil && holds(have, value) {
 			return false, nil
 		}
 	} else {
@@ -264,6 +264,16 @@ func dropPath(m *yaml.Node, path []string) bool {
 	}
 	m.Content = slices.Delete(m.Content, i, i+2)
 	return true
+}
+
+// holds says whether a declared leaf is there already. An empty mapping is declared by any mapping: what is in it
+// is somebody else's.
+func holds(have, declared any) bool {
+	if m, ok := declared.(map[string]any); ok && len(m) == 0 {
+		_, ok := have.(map[string]any)
+		return ok
+	}
+	return sameValue(have, declared)
 }
 
 func sameValue(a, b any) bool {
