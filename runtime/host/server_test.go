@@ -113,6 +113,27 @@ func TestReadTimeout(t *testing.T) {
 	}
 }
 
+// However many clients connect, only so many are held at once; the next is served as soon as one leaves.
+func TestConnectionsAreBounded(t *testing.T) {
+	home := shortDir(t)
+	serve(t, ServerConfig{Home: home, ReadTimeout: time.Hour})
+	silent := make([]net.Conn, maxConnections)
+	for i := range silent {
+		silent[i] = dial(t, home)
+	}
+	client := NewClient(home)
+	client.Timeout = 50 * time.Millisecond
+	if _, err := client.Identify(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("one connection too many: %v", err)
+	}
+	if err := silent[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewClient(home).Identify(t.Context()); err != nil {
+		t.Errorf("after one left: %v", err)
+	}
+}
+
 // G-242: an oversized reply becomes an error.
 func TestOversizedReply(t *testing.T) {
 	home := shortDir(t)
