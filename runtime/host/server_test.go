@@ -97,11 +97,12 @@ func TestReadTimeout(t *testing.T) {
 	home := shortDir(t)
 	serve(t, ServerConfig{Home: home, ReadTimeout: 100 * time.Millisecond})
 	silent := make([]net.Conn, maxConnections+8)
-	for i := range silent {
-		silent[i] = dial(t, home)
-	}
+	silent[0] = dial(t, home)
 	if _, err := silent[0].Write([]byte(`{"verb":"dr`)); err != nil {
 		t.Fatal(err)
+	}
+	for i := 1; i < len(silent); i++ {
+		silent[i] = dial(t, home)
 	}
 	if _, err := NewClient(home).Identify(t.Context()); err != nil {
 		t.Errorf("behind silent clients: %v", err)
