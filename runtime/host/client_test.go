@@ -67,6 +67,15 @@ func TestMalformedAnswers(t *testing.T) {
 	}
 }
 
+// An empty result is not an answer either, even for a verb whose result has no required member.
+func TestNullResultIsNoAnswer(t *testing.T) {
+	home := shortDir(t)
+	answerOnce(t, home, `{"ok":true,"protocol":1,"result":null,"id":1}`+"\n")
+	if state, err := NewClient(home).Drain(t.Context()); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("%+v, %v", state, err)
+	}
+}
+
 // The reason a gateway gives is passed on.
 func TestRefusalIsNamed(t *testing.T) {
 	home := shortDir(t)

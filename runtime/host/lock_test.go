@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -112,5 +113,37 @@ func TestReleaseTwice(t *testing.T) {
 	}
 	if lock.Intact() {
 		t.Error("released lock counts as held")
+	}
+}
+
+// A lock file that is removed between open and lock is not mistaken for the one others contend for.
+func TestTryLockFollowsAReplacedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "host.lock")
+	stop := make(chan struct{})
+	var tidy sync.WaitGroup
+	tidy.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if attempt := TryLock(path); attempt.Outcome == Acquired {
+				_ = os.Remove(path)
+				_ = attempt.Lock.Release()
+			}
+		}
+	})
+	defer tidy.Wait()
+	defer close(stop)
+	for round := range 20_000 {
+		attempt := TryLock(path)
+		if attempt.Outcome != Acquired {
+			continue
+		}
+		intact := attempt.Lock.Intact()
+		if err := attempt.Lock.Release(); err != nil || !intact {
+			t.Fatalf("round %d: lock taken on a removed file: %v, %v", round, !intact, err)
+		}
 	}
 }

@@ -138,6 +138,7 @@ func TestKillGuard(t *testing.T) {
 		{"home not recorded", PIDRecord{PID: 9, StartTime: 50}, 0, running, ErrOtherHome},
 		{"supplied start does not match any more", PIDRecord{PID: 9, HermesHome: "/h"}, 49, running, ErrRecycledPID},
 		{"record was replaced since", PIDRecord{PID: 9, StartTime: 50, HermesHome: "/h"}, 49, running, ErrRecycledPID},
+		{"record names an earlier process than was looked at", PIDRecord{PID: 9, StartTime: 49, HermesHome: "/h"}, 50, running, ErrRecycledPID},
 		{"recorded start does not match", PIDRecord{PID: 9, StartTime: 49, HermesHome: "/h"}, 0, running, ErrRecycledPID},
 		{"gone", PIDRecord{PID: 9, StartTime: 50, HermesHome: "/h"}, 0, Observation{State: Dead}, ErrProcessGone},
 		{"zombie", PIDRecord{PID: 9, StartTime: 50, HermesHome: "/h"}, 50, Observation{State: Dead, StartTime: 50}, ErrProcessGone},

@@ -97,11 +97,12 @@ func TestReadTimeout(t *testing.T) {
 	home := shortDir(t)
 	serve(t, ServerConfig{Home: home, ReadTimeout: 100 * time.Millisecond})
 	silent := make([]net.Conn, maxConnections+8)
-	for i := range silent {
-		silent[i] = dial(t, home)
-	}
+	silent[0] = dial(t, home)
 	if _, err := silent[0].Write([]byte(`{"verb":"dr`)); err != nil {
 		t.Fatal(err)
+	}
+	for i := 1; i < len(silent); i++ {
+		silent[i] = dial(t, home)
 	}
 	if _, err := NewClient(home).Identify(t.Context()); err != nil {
 		t.Errorf("behind silent clients: %v", err)
@@ -110,6 +111,27 @@ func TestReadTimeout(t *testing.T) {
 		if got, err := io.ReadAll(conn); err != nil || len(got) != 0 {
 			t.Fatalf("silent client %d got %q, %v", i, got, err)
 		}
+	}
+}
+
+// However many clients connect, only so many are held at once; the next is served as soon as one leaves.
+func TestConnectionsAreBounded(t *testing.T) {
+	home := shortDir(t)
+	serve(t, ServerConfig{Home: home, ReadTimeout: time.Hour})
+	silent := make([]net.Conn, maxConnections)
+	for i := range silent {
+		silent[i] = dial(t, home)
+	}
+	client := NewClient(home)
+	client.Timeout = 50 * time.Millisecond
+	if _, err := client.Identify(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("one connection too many: %v", err)
+	}
+	if err := silent[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewClient(home).Identify(t.Context()); err != nil {
+		t.Errorf("after one left: %v", err)
 	}
 }
 

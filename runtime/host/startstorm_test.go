@@ -97,6 +97,15 @@ func TestStartLogDamage(t *testing.T) {
 	if delay, err := RecordStart(home, now, StormLimit{MaxStarts: 3, Window: time.Minute}); err != nil || delay != 10*time.Second {
 		t.Errorf("%s, %v", delay, err)
 	}
+	huge := t.TempDir()
+	if err := os.WriteFile(filepath.Join(huge, StartLogFileName), bytes.Repeat([]byte("1700000000\n"), 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if delay, err := RecordStart(huge, now, stormLimit); err != nil || delay != 0 {
+			t.Errorf("log that grew by damage: %s, %v", delay, err)
+		}
+	}
 	if delay, err := RecordStart(filepath.Join(home, "gone"), now, stormLimit); err == nil || delay != 0 {
 		t.Errorf("missing home: %s, %v", delay, err)
 	}
