@@ -48,6 +48,8 @@ type Store struct {
 	writes int           // successful write transactions; guarded by gate
 	guard  guard         // set once by Open
 
+	journalMode string // in effect on writer; set once by Open
+
 	closed atomic.Bool
 	damage atomic.Pointer[error]
 	pin    *sql.Conn // see quarantine; guarded by gate
@@ -92,10 +94,17 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err := s.reconcileSchema(ctx); err != nil {
 		return nil, s.openError(err)
 	}
-	if !s.readOnly {
-		s.guard = newGuard(path)
-		s.log.V(1).Info("session store opened", "locksVisible", s.guard.locks != heldLocks{})
+	if s.readOnly {
+		return s, nil
 	}
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&s.journalMode); err != nil {
+		return nil, s.openError(err)
+	}
+	if !strings.EqualFold(s.journalMode, o.JournalMode) {
+		s.log.Info("the filesystem does not allow the journal mode", "wanted", o.JournalMode, "used", s.journalMode)
+	}
+	s.guard = newGuard(path)
+	s.log.V(1).Info("session store opened", "journalMode", s.journalMode, "locksVisible", s.guard.locks != heldLocks{})
 	return s, nil
 }
 
