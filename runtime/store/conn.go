@@ -19,8 +19,8 @@ const (
 
 	// writerCacheKiB and readerCacheKiB bound SQLite's page caches. A store is a short append log read in order;
 	// hundreds of them are open in one process.
-	writerCacheKiB = 256
-	readerCacheKiB = 128
+	writerCacheKiB = 64
+	readerCacheKiB = 64
 
 	// walLimitBytes is what the write-ahead log is cut back to after a checkpoint has emptied it.
 	walLimitBytes = 4 << 20
