@@ -152,12 +152,17 @@ func BenchmarkMemory(b *testing.B) {
 		}
 		read := resident(b)
 		for _, s := range opened {
+			s.readers.SetMaxIdleConns(0) // what readerIdle does a moment later
+		}
+		idle := resident(b)
+		for _, s := range opened {
 			if err := s.Close(); err != nil {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(float64(written-before)/stores/1024, "KiB/store")
-		b.ReportMetric(float64(read-before)/stores/1024, "KiB/store-with-reader")
+		b.ReportMetric(float64(written-before)/stores/1024, "KiB/written-store")
+		b.ReportMetric(float64(read-before)/stores/1024, "KiB/reading-store")
+		b.ReportMetric(float64(idle-before)/stores/1024, "KiB/idle-store")
 		b.ReportMetric(float64(resident(b)-before)/stores/1024, "KiB/closed-store")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hermes.dev/hermes/runtime/store/db"
 )
 
 // foreignWriter begins an immediate transaction on the file from outside the store, as another program would.
@@ -193,5 +195,23 @@ func TestPassiveCheckpoint(t *testing.T) {
 	say(t, s, "s", "x")
 	if log, done := backlog(); log != done {
 		t.Errorf("%d of %d frames written back after %d writes", done, log, s.writes)
+	}
+}
+
+// TestTransactionsBeginImmediate: S-111. A conflict shows before anything of the transaction ran.
+func TestTransactionsBeginImmediate(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, storePath(t), testOptions(t))
+	ensure(t, s, "s")
+	foreignWriter(t, s.path)
+	s.sleep = func(context.Context, time.Duration) error { return nil }
+	ran := 0
+	err := s.write(ctx, ActivityBudget, func(ctx context.Context, q *db.Queries) error {
+		ran++
+		_, err := q.GetSession(ctx, "s")
+		return err
+	})
+	if !errors.Is(err, ErrContended) || ran != 0 {
+		t.Errorf("ran %d times beside another writer, %v", ran, err)
 	}
 }
