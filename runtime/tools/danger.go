@@ -10,12 +10,18 @@ type danger struct {
 	reason  string
 }
 
+const (
+	// rmRecursive is a recursive rm up to one of its operands.
+	rmRecursive = `\brm\s+([^\s;&|]+\s+)*-\S*[rR]\S*\s+([^\s;&|]+\s+)*`
+	wordEnd     = `(\s|$|[;&|)])`
+)
+
 // dangers is a constant table. It is a seat belt, not a sandbox: it keeps an
 // allow rule from covering what nobody means to allow unseen. What it does not
 // know is still asked when no rule covers it.
 var dangers = []danger{
-	{regexp.MustCompile(`\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*(/|~|\$home|\$\{home\}|\*|\.\.?)(/|\s|$|\*)`), "deletes recursively from a root, home or working directory"},
-	{regexp.MustCompile(`\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*/(bin|boot|dev|etc|home|lib\w*|nix|opt|proc|root|run|sbin|srv|sys|usr|var)(/\*|/?\s|/?$)`), "deletes a system directory"},
+	{regexp.MustCompile(rmRecursive + `((/|~|\$home|\$\{home\}|\.\.?)/*\*?|\*)` + wordEnd), "deletes recursively from a root, home or working directory"},
+	{regexp.MustCompile(rmRecursive + `/(bin|boot|dev|etc|home|lib\w*|nix|opt|proc|root|run|sbin|srv|sys|usr|var)/*\*?` + wordEnd), "deletes a system directory"},
 	{regexp.MustCompile(`\brm\s.*--no-preserve-root`), "deletes the root directory"},
 	{regexp.MustCompile(`\bfind\s+(/|~|\$home)\S*\s.*-(delete|exec\s+rm)`), "deletes by a search from a root or home directory"},
 	{regexp.MustCompile(`\b(mkfs(\.\w+)?|wipefs|mkswap|fdisk|sfdisk|parted|cryptsetup|blkdiscard)\b`), "formats or repartitions a disk"},
