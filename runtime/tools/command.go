@@ -55,6 +55,8 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 	// A session of its own has no controlling terminal, so that nothing can
 	// wait for a password, and is a process group of its own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	timer := clk.NewTimer(c.timeout)
+	defer timer.Stop()
 	err = cmd.Start()
 	write.Close()
 	if err != nil {
@@ -65,7 +67,6 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 	copied := background(func() error { return drain(c.out, read) })
 
 	var end ending
-	timer := clk.NewTimer(c.timeout)
 	select {
 	case <-exited.done:
 	case <-ctx.Done():
@@ -73,7 +74,6 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 	case <-timer.C():
 		end.timedOut = true
 	}
-	timer.Stop()
 	killed, survivors := tree.kill()
 	end.survivors = survivors
 	if !end.cancelled && !end.timedOut {

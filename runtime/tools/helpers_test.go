@@ -93,3 +93,5 @@ func symlink(t testing.TB, target, link string) {
 		t.Fatal(err)
 	}
 }
+
+func sh(command string) map[string]any { return map[string]any{"command": command} }
