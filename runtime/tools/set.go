@@ -154,7 +154,15 @@ func (s *Set) Register(t Tool, override bool) error {
 }
 
 func (s *Set) offered(e *entry) bool {
-	return s.toolsets.enabled(e.Toolset) && (e.Available == nil || e.Available())
+	switch {
+	case !s.toolsets.enabled(e.Toolset):
+		return false
+	case e.Available == nil:
+		return true
+	case e.UncachedCheck:
+		return e.Available()
+	}
+	return e.check.ask(s.config.Clock.Now(), e.Available)
 }
 
 // Definitions lists the tools the model may call now, sorted by name.
