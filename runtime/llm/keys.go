@@ -44,7 +44,7 @@ func (l *lastGood) set(key string) {
 func pickKey(keys []string, current fingerprint, used map[fingerprint]bool) (key string, fresh int, ok bool) {
 	start := 0
 	for i, k := range keys {
-		if printOf(k) == current {
+		if k != "" && printOf(k) == current {
 			start = i
 			break
 		}

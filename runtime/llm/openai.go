@@ -22,7 +22,8 @@ const (
 // Options configure a Client.
 type Options struct {
 	Route Route
-	// Keys gives the keys that are valid now; nil means that none is used.
+	// Keys gives the keys that are valid now; nil means that the server needs none, which only KeyOptional routes
+	// allow. A source that has run empty is a missing credential even there: a revoked key must show.
 	Keys KeySource
 	// Transport carries the requests; nil makes one of this client's own.
 	Transport http.RoundTripper
@@ -90,7 +91,7 @@ func (c *Client) Stream(ctx context.Context, req Request, emit func(Delta)) (Res
 	}
 	noStream := req.NoStream
 	rt := &retrier{
-		host: c.o.Route.Host(), keys: c.o.Keys, keyOptional: c.o.Route.KeyOptional || c.o.Keys == nil, policy: c.o.Policy,
+		host: c.o.Route.Host(), keys: c.o.Keys, keyOptional: c.o.Keys == nil && c.o.Route.KeyOptional, policy: c.o.Policy,
 		clock: c.o.Clock, log: c.o.Log, random: c.o.Random, good: &c.good,
 	}
 	resp, err := rt.run(ctx, func(ctx context.Context, key string, emit func(Delta)) (Response, error) {
