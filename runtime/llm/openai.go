@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -123,14 +124,16 @@ func (c *Client) once(parent context.Context, req Request, key string, emit func
 		return Response{}, err
 	}
 	t := c.o.Timeouts
-	w.arm(t.FirstByte+2*t.Connect, CodeFirstByteTimeout)
+	w.arm(2*t.Connect, CodeConnect)
+	hreq = hreq.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { w.arm(t.FirstByte, CodeFirstByteTimeout) },
+	}))
 	hresp, err := c.http.Do(hreq)
 	if err != nil {
 		return Response{}, c.transportError(ctx, parent, key, err, CodeConnect)
 	}
 	defer hresp.Body.Close()
 	body := &watchedBody{r: hresp.Body, w: w, idle: t.Idle}
-	w.arm(t.FirstByte, CodeFirstByteTimeout)
 	if hresp.StatusCode != http.StatusOK {
 		return Response{}, c.statusError(ctx, parent, key, hresp, body)
 	}

@@ -18,6 +18,8 @@ type watchdogFired struct {
 
 func (f *watchdogFired) Error() string {
 	switch f.code {
+	case CodeConnect:
+		return fmt.Sprintf("no connection within %s", f.limit)
 	case CodeFirstByteTimeout:
 		return fmt.Sprintf("no answer began within %s", f.limit)
 	case CodeKeepaliveOnly:
