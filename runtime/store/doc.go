@@ -1,0 +1,20 @@
+// Package store owns one profile's session store: the SQLite file state.db, its sidecars and its lock file.
+//
+// It holds the schema (version 30), brings older files up to it, and is the only writer of the file while it is
+// open. One Store belongs to one profile; nothing here knows which profile is current.
+//
+// It must never open, read, copy or hash the database file with anything but SQLite while a connection lives:
+// closing any descriptor of the file drops the process's POSIX locks on it (rule S-133). It must never modify or
+// delete a file it judged damaged (S-135), and never let two processes write one store.
+//
+// Durability. Transactions run at synchronous=NORMAL in WAL mode: a commit is in the operating system's hands when
+// the call returns, so killing the process loses no acknowledged row. A power cut may lose the last commits since a
+// checkpoint, never the file's integrity. Options.Synchronous "FULL" pays one fsync a commit for the difference,
+// about five times the cost of a small transaction.
+//
+// Tables that other packages own later: delivery_obligations is created by its owner on first use, and the
+// full-text tables are added beside messages, whose row ids are stable for that purpose.
+//
+// Implements section 2 of spec/gateway-cron-sessions.md: the schema (S-101 to S-106), write contention (S-110 to
+// S-114, S-120) and the guards that a single writer needs (S-133, S-135).
+package store

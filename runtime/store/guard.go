@@ -1,0 +1,147 @@
+package store
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Byte offsets of SQLite's locks: the shared range of the database file and, in -shm, the byte a process holds for
+// as long as it has the write-ahead log open (rule S-117).
+const (
+	sharedLockByte  = 0x40000002
+	deadManLockByte = 128
+)
+
+// fileID is what a path names; the zero value means unknown (rule S-134).
+type fileID struct{ dev, ino uint64 }
+
+// heldLocks says which of SQLite's long-lived locks this process holds.
+type heldLocks struct{ main, shm bool }
+
+// guard knows what the store's paths named and which locks SQLite held when the store was opened. From then on
+// neither may change while the store is open. The zero value accepts everything.
+type guard struct {
+	path  string
+	files map[string]fileID // by suffix; only those that existed
+	locks heldLocks         // all false where the kernel does not list locks
+}
+
+func newGuard(path string) guard {
+	g := guard{path: path, files: map[string]fileID{}}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if id := identify(path + suffix); id.ino != 0 {
+			g.files[suffix] = id
+		}
+	}
+	g.locks, _ = g.readLocks()
+	return g
+}
+
+// checkFiles is an error when a path of the store no longer names the file that SQLite has open: ErrReplaced for
+// the database, ErrDeletedWAL for a sidecar. It costs one stat a file and opens nothing.
+func (g guard) checkFiles() error {
+	for suffix, opened := range g.files {
+		if identify(g.path+suffix) == opened {
+			continue
+		}
+		if suffix == "" {
+			return fmt.Errorf("%s: %w: stop every program that uses it, then restore a backup or start again", g.path, ErrReplaced)
+		}
+		return fmt.Errorf("%s%s: %w: stop every process of this profile and run hermes doctor; do not delete the log",
+			g.path, suffix, ErrDeletedWAL)
+	}
+	return nil
+}
+
+// checkLocks is ErrLocksLost when the kernel no longer lists a lock that SQLite held at open and never gives up
+// before it closes: something in this process opened and closed the file.
+//
+// Implements S-133.
+func (g guard) checkLocks() error {
+	if g.locks == (heldLocks{}) {
+		return nil
+	}
+	// The kernel's list is not read atomically, so a lock may be missed once; it is lost when missed twice.
+	for range 2 {
+		now, err := g.readLocks()
+		if err != nil || (now.main || !g.locks.main) && (now.shm || !g.locks.shm) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %w: code in this process opened and closed it; restart the process", g.path, ErrLocksLost)
+}
+
+func (g guard) readLocks() (heldLocks, error) {
+	list, err := os.Open("/proc/locks")
+	if err != nil {
+		return heldLocks{}, err
+	}
+	defer list.Close()
+	return findLocks(list, os.Getpid(), g.files[""], g.files["-shm"])
+}
+
+// findLocks reads /proc/locks text and says which long-lived locks the process holds. An open-file-description lock
+// names no owner (pid -1); the store's lock file keeps other processes off the database, so it is ours.
+//
+// Implements S-116 as far as the guard needs it.
+func findLocks(list io.Reader, pid int, main, shm fileID) (heldLocks, error) {
+	var held heldLocks
+	lines := bufio.NewScanner(list)
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		if len(f) < 8 || f[1] == "->" {
+			continue
+		}
+		owner, err := strconv.Atoi(f[4])
+		if err != nil || owner != pid && owner != -1 {
+			continue
+		}
+		id, ok := parseFileID(f[5])
+		start, err := strconv.ParseInt(f[6], 10, 64)
+		if !ok || err != nil {
+			continue
+		}
+		end, err := strconv.ParseInt(f[7], 10, 64) // "EOF" is an error: SQLite's ranges are finite
+		if err != nil {
+			continue
+		}
+		held.main = held.main || id == main && start <= sharedLockByte && sharedLockByte <= end
+		held.shm = held.shm || id == shm && start <= deadManLockByte && deadManLockByte <= end
+	}
+	return held, lines.Err()
+}
+
+// parseFileID reads MAJ:MIN:INO, the first two in hexadecimal.
+func parseFileID(text string) (fileID, bool) {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return fileID{}, false
+	}
+	major, err1 := strconv.ParseUint(parts[0], 16, 32)
+	minor, err2 := strconv.ParseUint(parts[1], 16, 32)
+	ino, err3 := strconv.ParseUint(parts[2], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil || ino == 0 {
+		return fileID{}, false
+	}
+	return fileID{dev: unix.Mkdev(uint32(major), uint32(minor)), ino: ino}, true
+}
+
+// identify stats a path; it never opens it.
+func identify(path string) fileID {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileID{}
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fileID{}
+	}
+	return fileID{dev: uint64(stat.Dev), ino: stat.Ino}
+}

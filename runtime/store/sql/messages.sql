@@ -1,0 +1,10 @@
+-- name: InsertMessage :execlastid
+INSERT INTO messages (
+    session_id, role, content, tool_call_id, tool_calls, tool_name, effect_disposition, timestamp, token_count,
+    finish_reason, reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items,
+    platform_message_id, observed, _compressed_summary, api_content, display_kind, display_metadata,
+    display_identity, display_order
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: ActiveMessages :many
+SELECT * FROM messages WHERE session_id = ? AND active = 1 ORDER BY id;
