@@ -1,0 +1,5 @@
+package agent_test
+
+import "os"
+
+func childTurn(string) { os.Exit(3) }
