@@ -55,7 +55,7 @@ func (c *Client) addEvent(a *assembler, data []byte, emit func(Delta)) (bool, er
 		return false, e
 	}
 	if chunk.Error != nil {
-		return false, c.bodyError(http.StatusOK, chunk.Error)
+		return false, c.bodyError(chunk.Error)
 	}
 	return a.add(&chunk, emit), nil
 }
@@ -78,7 +78,7 @@ func (c *Client) readWhole(body io.Reader, emit func(Delta)) (Response, error) {
 }
 
 // bodyError is an error object inside an answer whose status said that all is well.
-func (c *Client) bodyError(status int, w *wireError) *Error {
+func (c *Client) bodyError(w *wireError) *Error {
 	v := Classify(Failure{Code: w.code(), Type: w.Type, Message: w.Message})
 	return &Error{Verdict: v, Code: firstOf(w.code(), w.Type), Host: c.o.Route.Host(), Message: clip(w.Message, maxErrorText)}
 }

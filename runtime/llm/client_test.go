@@ -241,3 +241,48 @@ func TestCertificateFailureIsNotRetried(t *testing.T) {
 		t.Fatal("the key went to a server that did not prove who it is")
 	}
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestConnectTimeout: a connection that never comes to be is told from an answer that does not come.
+func TestConnectTimeout(t *testing.T) {
+	never := roundTripper(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	tm := short
+	tm.Connect, tm.FirstByte = 20*time.Millisecond, time.Hour
+	_, err := client(t, "http://127.0.0.1:9/v1", llm.Options{Timeouts: tm, Transport: never}).Stream(context.Background(), ask("hi"), nil)
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Code != llm.CodeConnect || e.Reason != llm.ReasonTimeout || !strings.Contains(e.Error(), "no connection within") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestPlainHTTPKeepsTheKey: in the clear the key goes to private hosts only, and nothing is sent otherwise.
+func TestPlainHTTPKeepsTheKey(t *testing.T) {
+	sent := 0
+	count := roundTripper(func(*http.Request) (*http.Response, error) { sent++; return nil, errors.New("sent") })
+	_, err := client(t, "http://models.example.com/v1", llm.Options{Keys: llm.StaticKeys("k"), Transport: count}).Stream(context.Background(), ask("hi"), nil)
+	if err == nil || !strings.Contains(err.Error(), "use https://") || sent != 0 {
+		t.Fatalf("%v after %d requests", err, sent)
+	}
+}
+
+func TestNoProxyFromTheEnvironment(t *testing.T) {
+	if llm.NewTransport(0).Proxy != nil {
+		t.Fatal("a proxy function is set")
+	}
+}
+
+// TestKeyInStreamErrorIsRedacted: servers echo the key, also inside a stream.
+func TestKeyInStreamErrorIsRedacted(t *testing.T) {
+	s := server(t)
+	s.Script(fakemodel.Turn{Text: "x", Fault: fakemodel.Fault{StreamError: true, Message: "bad key sk-secret-1"}})
+	_, err := client(t, s.URL(), llm.Options{Keys: llm.StaticKeys("sk-secret-1")}).Stream(context.Background(), ask("hi"), nil)
+	if err == nil || strings.Contains(err.Error(), "sk-secret-1") || !strings.Contains(err.Error(), "bad key [key]") {
+		t.Fatalf("got %v", err)
+	}
+}

@@ -139,10 +139,12 @@ func (c *Client) once(parent context.Context, req Request, key string, emit func
 	}
 	resp, err := c.readAnswer(hresp, body, w, emit)
 	var e *Error
-	if err == nil || errors.As(err, &e) {
-		return resp, err
+	if errors.As(err, &e) {
+		e.Message = redact(e.Message, key)
+	} else if err != nil {
+		err = c.transportError(ctx, parent, key, err, CodeStreamTruncated)
 	}
-	return Response{}, c.transportError(ctx, parent, key, err, CodeStreamTruncated)
+	return resp, err
 }
 
 func (c *Client) newRequest(ctx context.Context, req Request, key string) (*http.Request, error) {
