@@ -1,0 +1,208 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/llm"
+	"hermes.dev/hermes/runtime/store"
+	"hermes.dev/hermes/runtime/tools"
+	"hermes.dev/hermes/test/fakemodel"
+)
+
+// scriptedTools runs functions as tools.
+type scriptedTools struct {
+	run         func(ctx context.Context, c tools.Call) tools.Result
+	interactive string
+}
+
+func (s scriptedTools) Definitions() []tools.Definition {
+	return []tools.Definition{{Name: "t", Description: "test", Parameters: map[string]any{"type": "object"}}}
+}
+func (s scriptedTools) Interactive(name string) bool { return name == s.interactive }
+func (s scriptedTools) Run(ctx context.Context, _ string, c tools.Call, _ tools.ApproveFunc) tools.Result {
+	return s.run(ctx, c)
+}
+
+func withTools(s scriptedTools) option {
+	return func(c *agent.Config, _ *tools.Config, _ *llm.Options) { c.Tools = s }
+}
+
+// TestResultsInCallOrder: acceptance case 98, three parallel tools that finish in reverse order (L7).
+func TestResultsInCallOrder(t *testing.T) {
+	after := map[string]chan struct{}{"1": make(chan struct{}), "2": make(chan struct{}), "3": make(chan struct{})}
+	close(after["3"])
+	next := map[string]string{"3": "2", "2": "1"}
+	b := newBench(t, withTools(scriptedTools{run: func(_ context.Context, c tools.Call) tools.Result {
+		<-after[c.ID] // blocks for good if the calls did not run side by side
+		if n := next[c.ID]; n != "" {
+			close(after[n])
+		}
+		return tools.Result{Content: "result " + c.ID}
+	}}))
+	b.model.Script(fakemodel.Calls(call("1", "t", "{}"), call("2", "t", "{}"), call("3", "t", "{}")), fakemodel.Text("ok"))
+	b.mustSay("go")
+	if got := strings.Join(b.rows()[2:5], " "); got != "tool:result 1 tool:result 2 tool:result 3" {
+		t.Fatal(got)
+	}
+	legal(t, b.lastRequest())
+}
+
+// TestInteractiveRunsAlone: L7, with a tool that waits for a person among the calls nothing runs beside another.
+func TestInteractiveRunsAlone(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	now := 0
+	b := newBench(t, withTools(scriptedTools{interactive: "ask", run: func(_ context.Context, c tools.Call) tools.Result {
+		mu.Lock()
+		now++
+		if now > 1 {
+			t.Error("two at a time")
+		}
+		order = append(order, c.ID)
+		mu.Unlock()
+		defer func() { mu.Lock(); now--; mu.Unlock() }()
+		return tools.Result{Content: "x"}
+	}}))
+	b.model.Script(fakemodel.Calls(call("1", "t", "{}"), call("2", "ask", "{}"), call("3", "t", "{}")), fakemodel.Text("ok"))
+	b.mustSay("go")
+	if strings.Join(order, "") != "123" {
+		t.Fatal(order)
+	}
+}
+
+// TestParallelToolsAreBounded by Config.ParallelTools.
+func TestParallelToolsAreBounded(t *testing.T) {
+	var mu sync.Mutex
+	now, most := 0, 0
+	full := make(chan struct{})
+	o := withTools(scriptedTools{run: func(_ context.Context, c tools.Call) tools.Result {
+		mu.Lock()
+		now++
+		if most = max(most, now); now == 2 {
+			select {
+			case <-full:
+			default:
+				close(full)
+			}
+		}
+		mu.Unlock()
+		<-full
+		mu.Lock()
+		now--
+		mu.Unlock()
+		return tools.Result{Content: "x"}
+	}})
+	b := newBench(t, o, func(c *agent.Config, _ *tools.Config, _ *llm.Options) { c.ParallelTools = 2 })
+	var calls []fakemodel.ToolCall
+	for i := range 12 {
+		calls = append(calls, call(fmt.Sprint(i), "t", "{}"))
+	}
+	b.model.Script(fakemodel.Calls(calls...), fakemodel.Text("ok"))
+	b.mustSay("go")
+	if most != 2 {
+		t.Fatalf("%d at a time", most)
+	}
+}
+
+// TestPanicReachesTheCaller: the agent does not recover; a panic beside other tools arrives on the goroutine of Run
+// after the others have ended, with what was finished stored.
+func TestPanicReachesTheCaller(t *testing.T) {
+	for name, calls := range map[string][]fakemodel.ToolCall{
+		"inline":   {call("boom", "t", "{}")},
+		"parallel": {call("1", "t", "{}"), call("boom", "t", "{}"), call("wait", "t", "{}")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ended := len(calls) == 1
+			b := newBench(t, withTools(scriptedTools{run: func(ctx context.Context, c tools.Call) tools.Result {
+				switch c.ID {
+				case "boom":
+					panic("tool bug")
+				case "wait":
+					<-ctx.Done()
+					ended = true
+				}
+				return tools.Result{Content: "fine"}
+			}}))
+			b.model.Script(fakemodel.Calls(calls...))
+			func() {
+				defer func() {
+					if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), "tool bug") {
+						t.Errorf("recovered %v", v)
+					}
+				}()
+				_, _ = b.say("go")
+			}()
+			if !ended || b.loop.Running() != 0 {
+				t.Errorf("ended %v, running %d", ended, b.loop.Running())
+			}
+			b.mustSay("again")
+			legal(t, b.lastRequest())
+		})
+	}
+}
+
+// sequence records what happens in which order.
+type sequence struct {
+	mu    sync.Mutex
+	steps []string
+}
+
+func (s *sequence) add(step string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, step)
+}
+
+type orderedStore struct {
+	*store.Store
+	*sequence
+}
+
+func (o orderedStore) Append(ctx context.Context, id string, ms ...store.Message) ([]store.Message, error) {
+	out, err := o.Store.Append(ctx, id, ms...)
+	for _, m := range ms {
+		o.add("stored " + m.Role)
+	}
+	return out, err
+}
+
+type orderedModel struct {
+	llm.Model
+	*sequence
+}
+
+func (o orderedModel) Stream(ctx context.Context, r llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+	o.add("request")
+	return o.Model.Stream(ctx, r, emit)
+}
+
+// TestStoredBeforeActedOn is the order of a turn.
+func TestStoredBeforeActedOn(t *testing.T) {
+	seq := &sequence{}
+	b := newBench(t, withTools(scriptedTools{run: func(_ context.Context, c tools.Call) tools.Result {
+		seq.add("tool " + c.ID)
+		return tools.Result{Content: "x"}
+	}}), func(c *agent.Config, _ *tools.Config, o *llm.Options) {
+		c.Store = orderedStore{c.Store.(*store.Store), seq}
+		client, err := llm.NewClient(*o)
+		must(t, err)
+		t.Cleanup(client.Close)
+		c.Model = orderedModel{client, seq}
+	})
+	b.model.Script(fakemodel.Calls(call("1", "t", "{}")), fakemodel.Calls(call("2", "t", "{}")), fakemodel.Text("ok"))
+	_, err := b.loop.Run(context.Background(), agent.Turn{SessionID: "s", Source: "cli", UserText: "go"}, func(e agent.Event) {
+		if e.Kind == agent.EventDone || e.Kind == agent.EventToolEnd {
+			seq.add(string(e.Kind))
+		}
+	})
+	must(t, err)
+	want := "stored user, request, stored assistant, tool 1, stored tool, tool_end, request, stored assistant, tool 2, stored tool, tool_end, request, stored assistant, done"
+	if got := strings.Join(seq.steps, ", "); got != want {
+		t.Fatalf("\n got %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,171 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// readStream assembles an event stream. Errors that are not *Error come from the connection.
+func (c *Client) readStream(body io.Reader, w *watchdog, emit func(Delta)) (Response, error) {
+	host := c.o.Route.Host()
+	dec := newSSEDecoder(body, maxEvent)
+	w.sawContent(c.o.Timeouts.Content)
+	var a assembler
+	for {
+		data, err := dec.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return a.response(host, false)
+		case errors.Is(err, errFrameTooLarge):
+			return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "an event of the answer is larger than %d bytes", maxEvent)
+		case err != nil:
+			if a.finished() {
+				return a.response(host, false) // only the epilogue is missing
+			}
+			return Response{}, err
+		case len(bytes.TrimSpace(data)) == 0:
+			continue // keepalive (L9)
+		case string(bytes.TrimSpace(data)) == "[DONE]":
+			return a.response(host, true)
+		}
+		content, err := c.addEvent(&a, data, emit)
+		if err != nil {
+			return Response{}, err
+		}
+		if content {
+			w.sawContent(c.o.Timeouts.Content)
+		}
+		if a.size() > maxAnswer {
+			return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
+		}
+	}
+}
+
+func (c *Client) addEvent(a *assembler, data []byte, emit func(Delta)) (bool, error) {
+	var chunk wireChunk
+	if err := json.Unmarshal(data, &chunk); err != nil {
+		e := newError(ReasonServerError, CodeStreamMalformed, c.o.Route.Host(), "an event of the answer is not valid JSON: %v", err)
+		e.Err = err
+		return false, e
+	}
+	if chunk.Error != nil {
+		return false, c.bodyError(chunk.Error)
+	}
+	return a.add(&chunk, emit), nil
+}
+
+// readWhole reads an answer that came in one piece and reports it as one delta.
+func (c *Client) readWhole(body io.Reader, emit func(Delta)) (Response, error) {
+	host := c.o.Route.Host()
+	b, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
+	if err != nil {
+		return Response{}, err
+	}
+	if len(b) > maxAnswer {
+		return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
+	}
+	var a assembler
+	if _, err := c.addEvent(&a, b, emit); err != nil {
+		return Response{}, err
+	}
+	return a.response(host, true)
+}
+
+// bodyError is an error object inside an answer whose status said that all is well.
+func (c *Client) bodyError(w *wireError) *Error {
+	v := Classify(Failure{Code: w.code(), Type: w.Type, Message: w.Message})
+	return &Error{Verdict: v, Code: firstOf(w.code(), w.Type), Host: c.o.Route.Host(), Message: clip(w.Message, maxErrorText)}
+}
+
+// statusError explains an answer that is not a 200.
+func (c *Client) statusError(ctx, parent context.Context, key string, h *http.Response, body io.Reader) error {
+	host := c.o.Route.Host()
+	if h.StatusCode >= 300 && h.StatusCode < 400 {
+		e := newError(ReasonFormat, CodeRedirect, host, "redirects to %s, which is not followed: put the final address into the base URL", redirectHost(h))
+		e.Status = h.StatusCode
+		return e
+	}
+	b, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	if err != nil && parent.Err() != nil {
+		return context.Cause(parent)
+	}
+	f := Failure{Status: h.StatusCode, HTML: mediaType(h.Header) == "text/html"}
+	f.Code, f.Type, f.Message = parseErrorBody(b)
+	wait := RetryAfter(h.Header, c.o.Clock.Now())
+	f.ResetKnown = wait > 0
+	e := &Error{Verdict: Classify(f), Status: h.StatusCode, Code: firstOf(f.Code, f.Type), Host: host, RetryAfter: wait}
+	switch {
+	case f.HTML:
+		e.Message = "answered with a web page instead of an API error"
+	case f.Message != "":
+		e.Message = clip(redact(strings.ToValidUTF8(f.Message, "�"), key), maxErrorText)
+	default:
+		e.Message = strings.ToLower(http.StatusText(h.StatusCode))
+	}
+	return e
+}
+
+// parseErrorBody finds code, type and text in the shapes servers use: {"error":{…}}, {"error":"…"}, {"message":…},
+// {"detail":…}, a list of one of these, or plain text.
+func parseErrorBody(b []byte) (code, typ, message string) {
+	b = bytes.TrimSpace(b)
+	if len(b) > 0 && b[0] == '[' {
+		var list []json.RawMessage
+		if json.Unmarshal(b, &list) == nil && len(list) > 0 {
+			b = list[0]
+		}
+	}
+	var w struct {
+		Error   *wireError      `json:"error"`
+		Message string          `json:"message"`
+		Code    any             `json:"code"`
+		Type    string          `json:"type"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(b, &w) != nil {
+		return "", "", string(b)
+	}
+	if w.Error != nil {
+		return w.Error.code(), w.Error.Type, w.Error.Message
+	}
+	plain := wireError{Code: w.Code}
+	message = w.Message
+	if message == "" && len(w.Detail) > 0 {
+		if json.Unmarshal(w.Detail, &message) != nil {
+			message = string(w.Detail)
+		}
+	}
+	return plain.code(), w.Type, message
+}
+
+// redirectHost names where a redirect points without repeating what its URL may carry.
+func redirectHost(h *http.Response) string {
+	u, err := h.Location()
+	if err != nil {
+		return "no address"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func mediaType(h http.Header) string {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return strings.TrimSpace(strings.SplitN(h.Get("Content-Type"), ";", 2)[0])
+	}
+	return t
+}
+
+func firstOf(s ...string) string {
+	for _, v := range s {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

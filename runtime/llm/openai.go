@@ -1,0 +1,228 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+)
+
+// Sizes the client accepts, in bytes.
+const (
+	maxErrorBody = 64 << 10
+	maxEvent     = 8 << 20
+	maxAnswer    = 32 << 20
+)
+
+// Options configure a Client.
+type Options struct {
+	Route Route
+	// Keys gives the keys that are valid now; nil means that the server needs none, which only KeyOptional routes
+	// allow. A source that has run empty is a missing credential even there: a revoked key must show.
+	Keys KeySource
+	// Transport carries the requests; nil makes one of this client's own.
+	Transport http.RoundTripper
+	Timeouts  Timeouts
+	// Policy bounds retries; the zero value is DefaultPolicy.
+	Policy Policy
+	// Headers are sent with every request, in addition to the client's own.
+	Headers http.Header
+	Clock   clock.WithDelayedExecution
+	Log     logr.Logger
+	// Random gives jitter in [0,1); nil uses math/rand.
+	Random func() float64
+}
+
+// Client streams chat completions from one route. It is safe for concurrent use.
+type Client struct {
+	o    Options
+	http *http.Client
+	own  *http.Transport
+	good lastGood
+}
+
+var _ Model = (*Client)(nil)
+
+// NewClient makes a client. Its errors say what to change in the configuration.
+func NewClient(o Options) (*Client, error) {
+	if o.Route.url == nil {
+		return nil, errors.New("a model client needs a route: use NewRoute")
+	}
+	o.Timeouts = o.Timeouts.withDefaults()
+	if o.Policy == (Policy{}) {
+		o.Policy = DefaultPolicy()
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Random == nil {
+		o.Random = defaultRandom
+	}
+	c := &Client{o: o}
+	if o.Transport == nil {
+		c.own = NewTransport(o.Timeouts.Connect)
+		c.o.Transport = c.own
+	}
+	c.http = &http.Client{
+		Transport: c.o.Transport,
+		// A redirect is an answer, not something to follow: the key and the conversation would go with it.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+// Close drops idle connections of the client's own transport.
+func (c *Client) Close() {
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
+}
+
+// Stream implements Model: it sends the request, tries again and takes other keys as the policy allows, and reports
+// an attempt that failed as Delta.Retry. When ctx ends it returns the context's cause at once.
+func (c *Client) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
+	if err := ctx.Err(); err != nil {
+		return Response{}, context.Cause(ctx)
+	}
+	noStream := req.NoStream
+	rt := &retrier{
+		host: c.o.Route.Host(), keys: c.o.Keys, keyOptional: c.o.Keys == nil && c.o.Route.KeyOptional, policy: c.o.Policy,
+		clock: c.o.Clock, log: c.o.Log, random: c.o.Random, good: &c.good,
+	}
+	resp, err := rt.run(ctx, func(ctx context.Context, key string, emit func(Delta)) (Response, error) {
+		r := req
+		r.NoStream = noStream
+		resp, err := c.once(ctx, r, key, emit)
+		var e *Error
+		if errors.As(err, &e) && e.Code == CodeKeepaliveOnly {
+			noStream = true // L9: the next attempt asks for the answer in one piece
+		}
+		return resp, err
+	}, emit)
+	resp.NoStream = noStream
+	return resp, err
+}
+
+// once is one attempt with one key.
+func (c *Client) once(parent context.Context, req Request, key string, emit func(Delta)) (Response, error) {
+	if emit == nil {
+		emit = func(Delta) {}
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	w := newWatchdog(c.o.Clock, cancel)
+	defer w.stop()
+
+	hreq, err := c.newRequest(ctx, req, key)
+	if err != nil {
+		return Response{}, err
+	}
+	t := c.o.Timeouts
+	w.arm(2*t.Connect, CodeConnect)
+	hreq = hreq.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { w.arm(t.FirstByte, CodeFirstByteTimeout) },
+	}))
+	hresp, err := c.http.Do(hreq)
+	if err != nil {
+		return Response{}, c.transportError(ctx, parent, key, err, CodeConnect)
+	}
+	defer hresp.Body.Close()
+	body := &watchedBody{r: hresp.Body, w: w, idle: t.Idle}
+	if hresp.StatusCode != http.StatusOK {
+		return Response{}, c.statusError(ctx, parent, key, hresp, body)
+	}
+	resp, err := c.readAnswer(hresp, body, w, emit)
+	var e *Error
+	if errors.As(err, &e) {
+		e.Message = redact(e.Message, key)
+	} else if err != nil {
+		err = c.transportError(ctx, parent, key, err, CodeStreamTruncated)
+	}
+	return resp, err
+}
+
+func (c *Client) newRequest(ctx context.Context, req Request, key string) (*http.Request, error) {
+	if key != "" && !keyMayTravel(c.o.Route.url) {
+		return nil, newError(ReasonFormat, "plaintext", c.o.Route.Host(),
+			"the base URL is http:// on a public host, so the key was not sent: use https://")
+	}
+	b, err := encode(req, c.o.Route)
+	if err != nil {
+		return nil, newError(ReasonFormat, "encode", c.o.Route.Host(), "the request cannot be written as JSON: %v", err)
+	}
+	u := c.o.Route.url.JoinPath("chat", "completions")
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("building the request: %w", err)
+	}
+	for k, v := range c.o.Headers {
+		r.Header[k] = v
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "hermes")
+	r.Header.Set("Accept", "text/event-stream, application/json")
+	if req.NoStream {
+		r.Header.Set("Accept", "application/json")
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	return r, nil
+}
+
+// transportError explains an error of the connection: our own timers first, because they only show as a cancelled
+// context, then the caller's cancellation, then the network.
+func (c *Client) transportError(ctx, parent context.Context, key string, err error, code string) error {
+	if parent.Err() != nil {
+		return context.Cause(parent)
+	}
+	host := c.o.Route.Host()
+	var fired *watchdogFired
+	if errors.As(context.Cause(ctx), &fired) {
+		return newError(ReasonTimeout, fired.code, host, "%s", fired.Error())
+	}
+	v := Classify(Failure{Transport: err})
+	e := &Error{Verdict: v, Code: code, Host: host, Err: err}
+	switch {
+	case v.Reason == ReasonCertificate:
+		e.Message = fmt.Sprintf("the server's certificate cannot be verified: %v", rootCause(err))
+	case code == CodeStreamTruncated:
+		e.Message = fmt.Sprintf("the answer was cut off: %v", rootCause(err))
+	case isLoopback(host):
+		e.Message = fmt.Sprintf("no connection to the local model server: %v; is it running?", rootCause(err))
+	default:
+		e.Message = fmt.Sprintf("no connection: %v", rootCause(err))
+	}
+	e.Message = redact(e.Message, key)
+	return e
+}
+
+// readAnswer reads a 200: an event stream, or one JSON object from servers that do not stream.
+func (c *Client) readAnswer(h *http.Response, body io.Reader, w *watchdog, emit func(Delta)) (Response, error) {
+	switch mediaType(h.Header) {
+	case "text/event-stream":
+		return c.readStream(body, w, emit)
+	case "application/json", "":
+		return c.readWhole(body, emit)
+	}
+	return Response{}, newError(ReasonFormat, CodeNotAnAPI, c.o.Route.Host(),
+		"answered with %q instead of a chat completion: check that the base URL ends where /chat/completions begins",
+		clip(h.Header.Get("Content-Type"), 100))
+}
+
+// rootCause drops the wrapping that repeats the URL.
+func rootCause(err error) error {
+	for {
+		u := errors.Unwrap(err)
+		if u == nil {
+			return err
+		}
+		err = u
+	}
+}

@@ -1,0 +1,190 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// wireRequest is the body of POST /chat/completions. The field order is part of the contract: everything that stays
+// the same between two requests of a session comes before the messages, which only grow, so that request N+1 starts
+// with the bytes of request N and every prefix cache on the way can use them.
+type wireRequest struct {
+	Model               string             `json:"model"`
+	Stream              bool               `json:"stream"`
+	StreamOptions       *wireStreamOptions `json:"stream_options,omitempty"`
+	MaxTokens           int64              `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int64              `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64           `json:"temperature,omitempty"`
+	Tools               []wireTool         `json:"tools,omitempty"`
+	Messages            []wireMessage      `json:"messages"`
+}
+
+type wireStreamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type wireTool struct {
+	Type     string       `json:"type"`
+	Function wireFunction `json:"function"`
+}
+
+type wireFunction struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Parameters  map[string]any `json:"parameters,omitempty"`
+}
+
+type wireMessage struct {
+	Role string `json:"role"`
+	// Content is null, not absent, for an assistant that only calls tools: some servers require the field.
+	Content    *string    `json:"content"`
+	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+type wireCall struct {
+	Index    *int         `json:"index,omitempty"`
+	ID       string       `json:"id,omitempty"`
+	Type     string       `json:"type,omitempty"`
+	Function wireCallFunc `json:"function"`
+}
+
+type wireCallFunc struct {
+	Name      string   `json:"name,omitempty"`
+	Arguments wireArgs `json:"arguments"`
+}
+
+// wireArgs is a call's arguments. The protocol has a string of JSON; some servers send the object itself.
+type wireArgs string
+
+// UnmarshalJSON accepts both forms.
+func (a *wireArgs) UnmarshalJSON(b []byte) error {
+	b = bytes.TrimSpace(b)
+	switch {
+	case len(b) == 0, bytes.Equal(b, []byte("null")):
+		*a = ""
+	case b[0] == '"':
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
+		*a = wireArgs(s)
+	default:
+		*a = wireArgs(b)
+	}
+	return nil
+}
+
+// wireChunk is one event of a stream, and with Message in place of Delta also a whole answer.
+type wireChunk struct {
+	Model   string       `json:"model"`
+	Choices []wireChoice `json:"choices"`
+	Usage   *wireUsage   `json:"usage"`
+	Error   *wireError   `json:"error"`
+}
+
+type wireChoice struct {
+	Index        int       `json:"index"`
+	Delta        wireDelta `json:"delta"`
+	Message      wireDelta `json:"message"`
+	FinishReason string    `json:"finish_reason"`
+}
+
+type wireDelta struct {
+	Content          string     `json:"content"`
+	Refusal          string     `json:"refusal"`
+	ReasoningContent string     `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
+	Reasoning        string     `json:"reasoning"`         // OpenRouter, Groq, Ollama
+	ToolCalls        []wireCall `json:"tool_calls"`
+}
+
+type wireUsage struct {
+	PromptTokens        int64 `json:"prompt_tokens"`
+	CompletionTokens    int64 `json:"completion_tokens"`
+	PromptTokensDetails struct {
+		CachedTokens     int64 `json:"cached_tokens"`
+		CacheWriteTokens int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionTokensDetails struct {
+		ReasoningTokens int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	PromptCacheHitTokens int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's name for cached_tokens
+}
+
+// usage turns the server's counters into ours: the prompt is split into its cached and uncached parts, and a counter
+// below zero counts as zero. Implements M9.
+func (u *wireUsage) usage() Usage {
+	if u == nil {
+		return Usage{}
+	}
+	read := max(0, u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens)
+	write := max(0, u.PromptTokensDetails.CacheWriteTokens)
+	return Usage{
+		Input:      max(0, u.PromptTokens-read-write),
+		Output:     max(0, u.CompletionTokens),
+		CacheRead:  read,
+		CacheWrite: write,
+		Reasoning:  max(0, u.CompletionTokensDetails.ReasoningTokens),
+	}
+}
+
+// wireError is the error object of an answer or of an event. Servers disagree about the type of code.
+type wireError struct {
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Code    any    `json:"code"`
+}
+
+// UnmarshalJSON also takes a bare string, which some servers send as the whole error.
+func (e *wireError) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &e.Message)
+	}
+	type plain wireError
+	return json.Unmarshal(b, (*plain)(e))
+}
+
+func (e *wireError) code() string {
+	switch c := e.Code.(type) {
+	case string:
+		return c
+	case float64:
+		b, _ := json.Marshal(c)
+		return string(b)
+	}
+	return ""
+}
+
+// encode builds the body of a request for a route.
+func encode(r Request, rt Route) ([]byte, error) {
+	w := wireRequest{Model: r.Model, Stream: !r.NoStream, Temperature: r.Temperature}
+	if w.Stream && !rt.NoStreamOptions {
+		w.StreamOptions = &wireStreamOptions{IncludeUsage: true}
+	}
+	if rt.MaxCompletionTokens {
+		w.MaxCompletionTokens = r.MaxTokens
+	} else {
+		w.MaxTokens = r.MaxTokens
+	}
+	for _, t := range r.Tools {
+		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireFunction(t)})
+	}
+	w.Messages = make([]wireMessage, 0, len(r.Messages))
+	for _, m := range r.Messages {
+		w.Messages = append(w.Messages, encodeMessage(m))
+	}
+	return json.Marshal(w)
+}
+
+func encodeMessage(m Message) wireMessage {
+	w := wireMessage{Role: m.Role, Content: &m.Content, ToolCallID: m.ToolCallID}
+	if len(m.ToolCalls) > 0 && m.Content == "" {
+		w.Content = nil
+	}
+	for _, c := range m.ToolCalls {
+		w.ToolCalls = append(w.ToolCalls, wireCall{
+			ID: c.ID, Type: "function", Function: wireCallFunc{Name: c.Name, Arguments: wireArgs(c.Arguments)},
+		})
+	}
+	return w
+}

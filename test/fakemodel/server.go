@@ -1,0 +1,228 @@
+package fakemodel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxRequest is the largest request body the server takes, in bytes.
+const maxRequest = 64 << 20
+
+// Request is one recorded call of /chat/completions.
+type Request struct {
+	Path   string
+	Header http.Header
+	// Body is exactly what was sent.
+	Body []byte
+	// Key is the bearer token.
+	Key string
+	// Parsed is Body; it is empty when Body is not JSON.
+	Parsed Chat
+}
+
+// Chat is the part of a chat completions request that tests look at. Messages stay raw so that prefixes can be
+// compared byte by byte.
+type Chat struct {
+	Model         string            `json:"model"`
+	Stream        bool              `json:"stream"`
+	StreamOptions json.RawMessage   `json:"stream_options"`
+	Messages      []json.RawMessage `json:"messages"`
+	Tools         []json.RawMessage `json:"tools"`
+}
+
+// Message is a decoded message of a request.
+type Message struct {
+	Role       string `json:"role"`
+	Content    string `json:"content"`
+	ToolCallID string `json:"tool_call_id"`
+	ToolCalls  []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// Decoded gives the messages of the request; one that is not an object is left empty.
+func (c Chat) Decoded() []Message {
+	out := make([]Message, len(c.Messages))
+	for i, raw := range c.Messages {
+		_ = json.Unmarshal(raw, &out[i])
+	}
+	return out
+}
+
+// Server is a running fake model. Its methods are safe for concurrent use.
+type Server struct {
+	http   *http.Server
+	url    string
+	served chan struct{}
+	stop   context.CancelFunc
+
+	mu       sync.Mutex
+	script   []Turn
+	respond  func(Request) Turn
+	keys     map[string]bool
+	requests []Request
+	arrived  chan struct{} // closed and replaced at every request
+}
+
+// Start serves on addr, or on a free loopback port when addr is empty.
+func Start(addr string) (*Server, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening for the fake model: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{url: "http://" + l.Addr().String() + "/v1", served: make(chan struct{}), stop: stop, arrived: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("GET /v1/models", s.models)
+	s.http = &http.Server{Handler: mux, BaseContext: func(net.Listener) context.Context { return ctx }, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(l)
+	}()
+	return s, nil
+}
+
+// URL is the base URL to configure, ending in /v1.
+func (s *Server) URL() string { return s.url }
+
+// Close ends every answer in progress and stops serving.
+func (s *Server) Close() error {
+	s.stop()
+	err := s.http.Close()
+	<-s.served
+	return err
+}
+
+// Script appends turns; each request takes the next one. Without any left the server repeats what the user said.
+func (s *Server) Script(turns ...Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = append(s.script, turns...)
+}
+
+// Respond makes turns from requests when the script is empty. f may run concurrently.
+func (s *Server) Respond(f func(Request) Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.respond = f
+}
+
+// AllowKeys makes these the only keys that are not refused with 401. Without keys every request is allowed again.
+func (s *Server) AllowKeys(keys ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys = nil
+	for _, k := range keys {
+		if s.keys == nil {
+			s.keys = map[string]bool{}
+		}
+		s.keys[k] = true
+	}
+}
+
+// Requests gives what was recorded so far, in order of arrival.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// WaitRequests waits until at least n requests have arrived.
+func (s *Server) WaitRequests(ctx context.Context, n int) ([]Request, error) {
+	for {
+		s.mu.Lock()
+		have, next := append([]Request(nil), s.requests...), s.arrived
+		s.mu.Unlock()
+		if len(have) >= n {
+			return have, nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return have, fmt.Errorf("%d of %d requests arrived: %w", len(have), n, ctx.Err())
+		}
+	}
+}
+
+// record keeps the request and decides its turn.
+func (s *Server) record(r Request) (turn Turn, refused bool) {
+	s.mu.Lock()
+	s.requests = append(s.requests, r)
+	close(s.arrived)
+	s.arrived = make(chan struct{})
+	if s.keys != nil && !s.keys[r.Key] {
+		s.mu.Unlock()
+		return Turn{}, true
+	}
+	respond := s.respond
+	if len(s.script) > 0 {
+		turn = s.script[0]
+		s.script = s.script[1:]
+		s.mu.Unlock()
+		return turn, false
+	}
+	s.mu.Unlock()
+	if respond != nil {
+		return respond(r), false
+	}
+	return Text("you said: " + lastUser(r.Parsed)), false
+}
+
+func lastUser(c Chat) string {
+	said := ""
+	for _, m := range c.Decoded() {
+		if m.Role == "user" {
+			said = m.Content
+		}
+	}
+	return said
+}
+
+func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		writeError(w, http.StatusRequestEntityTooLarge, "", "invalid_request_error", "request body too large")
+		return
+	}
+	req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
+	parseErr := json.Unmarshal(body, &req.Parsed)
+	turn, refused := s.record(req)
+	switch {
+	case refused:
+		writeError(w, http.StatusUnauthorized, "invalid_api_key", "invalid_request_error", "Incorrect API key provided: "+req.Key)
+	case parseErr != nil:
+		writeError(w, http.StatusBadRequest, "", "invalid_request_error", "the body is not JSON: "+parseErr.Error())
+	default:
+		s.answer(w, r, req.Parsed, turn)
+	}
+}
+
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprint(w, `{"object":"list","data":[{"id":"fake-1","object":"model","created":0,"owned_by":"fakemodel"}]}`)
+}
+
+func writeError(w http.ResponseWriter, status int, code, typ, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	var c any
+	if code != "" {
+		c = code
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": typ, "code": c, "param": nil}})
+}
