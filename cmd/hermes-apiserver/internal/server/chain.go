@@ -23,7 +23,6 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	controlplaneapiserver "k8s.io/kubernetes/pkg/controlplane/apiserver"
 	"k8s.io/kubernetes/pkg/controlplane/apiserver/options"
-	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	admissionregistrationrest "k8s.io/kubernetes/pkg/registry/admissionregistration/rest"
 	authenticationrest "k8s.io/kubernetes/pkg/registry/authentication/rest"
 	authorizationrest "k8s.io/kubernetes/pkg/registry/authorization/rest"
@@ -62,7 +61,7 @@ type chain struct {
 func newChain(opts options.CompletedOptions) (*chain, error) {
 	generic, informers, factory, err := controlplaneapiserver.BuildGenericConfig(opts,
 		[]*runtime.Scheme{legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme},
-		servedVersions(), generatedopenapi.GetOpenAPIDefinitions, nil)
+		servedVersions(), openAPIDefinitions, nil)
 	if err != nil {
 		return nil, fmt.Errorf("configure the generic server: %w", err)
 	}
