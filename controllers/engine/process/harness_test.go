@@ -147,6 +147,16 @@ func (w *world) readIntent() intent {
 	return in
 }
 
+// intentTime is when the intent was last written.
+func (w *world) intentTime() time.Time {
+	w.t.Helper()
+	info, err := os.Stat(filepath.Join(w.opts.Dir, w.ref.Namespace, w.ref.Name, intentFileName))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return info.ModTime()
+}
+
 // touch makes a file in the home.
 func (w *world) touch(name string) {
 	w.t.Helper()
