@@ -85,7 +85,11 @@ func (f *fake) has(mode string) bool {
 
 // note appends a line to <home>/notes: what happened, in which process.
 func (f *fake) note(what string) {
-	file, err := os.OpenFile(filepath.Join(f.home, "notes"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	path := filepath.Join(f.home, "notes")
+	if shared := os.Getenv("FAKE_NOTES"); shared != "" {
+		path = shared
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
 		fmt.Fprintf(file, "%s %d\n", what, os.Getpid())
 		_ = file.Close()
@@ -174,6 +178,7 @@ func (f *fake) serve(signals <-chan os.Signal) {
 		}
 	}
 	if !f.has(modeSilent) {
+		f.note("answering") // before it can be seen to answer
 		server, err := host.Serve(host.ServerConfig{Home: f.home, TempDir: os.TempDir(), Handler: f, Log: logr.Discard()})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -194,6 +199,9 @@ func (f *fake) serve(signals <-chan os.Signal) {
 			f.mute.Store(true)
 		default:
 			f.note("terminated")
+			if f.mute.Load() {
+				os.Exit(0) // closing the server would wait for its hanging handlers
+			}
 			if !f.has(modeIgnoreTerm) {
 				return
 			}

@@ -39,6 +39,8 @@ type Options struct {
 
 	// hook is told of each point at which a crash of this process must be survived; tests end the process there.
 	hook func(point string)
+	// ask bounds one question to a control socket; 0 means host.RequestTimeout.
+	ask time.Duration
 	// jitter returns a number in [0,1).
 	jitter func() float64
 }

@@ -246,4 +246,8 @@ func (s *supervisor) sleep(ctx context.Context, d time.Duration) {
 }
 
 // client asks the control socket of a home.
-func (s *supervisor) client(home string) *host.Client { return host.NewClient(home) }
+func (s *supervisor) client(home string) *host.Client {
+	client := host.NewClient(home)
+	client.Timeout = s.eng.opts.ask
+	return client
+}
