@@ -172,13 +172,19 @@ func (g *gateway) claimRendezvous() {
 func (g *gateway) openKnown(names host.ServedProfiles) {
 	for _, name := range names {
 		paths, err := home.ForProfile(g.o.Home, name)
-		if err != nil || !home.OwnedBy(paths, g.o.Namespace, g.o.Name) {
+		if err != nil || !g.owns(paths) {
 			continue
 		}
 		if err := g.profiles.Open(context.Background(), paths); err != nil {
 			g.o.Log.Error(err, "open profile of the last run", "profile", name)
 		}
 	}
+}
+
+// owns reports whether a home on disk was written for a profile of this gateway.
+func (g *gateway) owns(paths home.Paths) bool {
+	found, err := home.Inspect(paths.Home)
+	return err == nil && found.Ownership == home.HomeManaged && found.Owner.Namespace == g.o.Namespace && found.Owner.Gateway == g.o.Name
 }
 
 // serve runs the node agent and keeps the state record true until ctx ends.
@@ -251,221 +257,6 @@ func (g *gateway) shutdown() error {
 	return err
 }
 
-// LockDir is the rendezvous directory.
-	LockDir string
-	// TempDir holds sockets whose path in the home would be too long.
-	TempDir string
-	// Supervisor says who started the process.
-	Supervisor host.Supervisor
-	// Revision of the code.
-	Revision string
-	// Argv of the process, for the pid record.
-	Argv  []string
-	Clock profile.Clock
-	Log   logr.Logger
-}
-
-// gateway is one running gateway process.
-type gateway struct {
-	o          Options
-	claim      *host.HomeClaim
-	rendezvous *host.Rendezvous
-	control    *host.Server
-	state      *host.StateFile
-	api        *localapi.Server
-	profiles   *profiles
-	metrics    *metrics
-	identity   host.PIDRecord
-	draining   atomic.Bool
-	started    atomic.Bool
-	// recordSoon wakes the writer of the served set's records.
-	recordSoon chan struct{}
-	// stop asks the process to end.
-	stop context.CancelFunc
-}
-
-// Run serves until ctx ends or a drain was asked for over the control socket, then
-// drains and closes. It returns a Refusal when the gateway must not start.
-func Run(ctx context.Context, o Options) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	g := &gateway{o: o, metrics: newMetrics(), stop: stop, recordSoon: make(chan struct{}, 1)}
-	if err := g.claimHome(); err != nil {
-		return err
-	}
-	defer g.release()
-	if err := g.open(); err != nil {
-		return err
-	}
-	var recorder sync.WaitGroup
-	recorder.Go(func() { g.recordServed(ctx) })
-	g.serve(ctx)
-	recorder.Wait()
-	return g.shutdown()
-}
-
-// claimHome makes the root exist and takes its lock, before anything is opened below it.
-func (g *gateway) claimHome() error {
-	o := g.o
-	if err := os.MkdirAll(o.Home, 0o700); err != nil {
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "create home %s: %w", o.Home, err)
-	}
-	if err := checkRoot(o.Home, o.AdoptExistingHome); err != nil {
-		return err
-	}
-	g.identity = host.NewPIDRecord(o.Home, o.Argv)
-	res := host.ClaimHome(o.Home, g.identity, o.Log)
-	switch {
-	case res.Outcome == host.CouldNotOpen:
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "lock home %s: %w", o.Home, res.Err)
-	case res.Outcome != host.Acquired:
-		return lockRefusal(o.Home, res)
-	case res.Err != nil:
-		return errors.Join(lockRefusal(o.Home, res), res.Claim.Release())
-	}
-	g.claim = res.Claim
-	return nil
-}
-
-func (g *gateway) release() {
-	if g.rendezvous != nil {
-		if err := g.rendezvous.Clear(); err != nil {
-			g.o.Log.Error(err, "clear rendezvous record")
-		}
-	}
-	if err := g.claim.Release(); err != nil {
-		g.o.Log.Error(err, "release home")
-	}
-}
-
-// open makes what the process answers with: profiles, local API, control socket, records.
-func (g *gateway) open() error {
-	o := g.o
-	previous, _ := host.ReadState(o.Home)
-	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
-	g.profiles = newProfiles(o.RunID, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
-	api, err := localapi.Serve(localapi.Config{
-		Home: o.Home, TempDir: o.TempDir, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Log: o.Log,
-	})
-	if err != nil {
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "open the API socket: %w", err)
-	}
-	g.api = api
-	g.control, err = host.Serve(host.ServerConfig{Home: o.Home, TempDir: o.TempDir, Handler: control{g}, Log: o.Log})
-	if err != nil {
-		// A gateway that cannot be asked can still answer people. Implements G-241.
-		o.Log.Error(err, "open the control socket")
-	}
-	g.claimRendezvous()
-	g.openKnown(previous.ServedProfiles)
-	return nil
-}
-
-// claimRendezvous publishes this process for those who look for a gateway of the host. A directory that
-// cannot be used keeps nobody from starting. Implements G-225 and G-226.
-func (g *gateway) claimRendezvous() {
-	r, err := host.NewRendezvous(host.RendezvousConfig{
-		Dir: g.o.LockDir, Role: host.RoleGateway, DefaultRoot: g.o.Home, UID: os.Getuid(), Clock: g.o.Clock, Log: g.o.Log,
-	})
-	if err != nil {
-		g.o.Log.Error(err, "rendezvous")
-		return
-	}
-	if res := r.Claim(host.Offer{Home: g.o.Home, Argv: g.o.Argv}); res.Outcome != host.Acquired {
-		g.o.Log.Info("rendezvous record not published", "outcome", res.Outcome.String(), "error", fmt.Sprint(res.Err))
-		return
-	}
-	g.rendezvous = r
-}
-
-// openKnown opens the profiles that the last run served, from their homes on disk,
-// so that they answer before, and without, the API server. The node agent corrects
-// the set once it has seen the Profiles.
-func (g *gateway) openKnown(names host.ServedProfiles) {
-	for _, name := range names {
-		paths, err := home.ForProfile(g.o.Home, name)
-		if err != nil || !home.OwnedBy(paths, g.o.Namespace, g.o.Name) {
-			continue
-		}
-		if err := g.profiles.Open(context.Background(), paths); err != nil {
-			g.o.Log.Error(err, "open profile of the last run", "profile", name)
-		}
-	}
-}
-
-// serve runs the node agent and keeps the state record true until ctx ends.
-func (g *gateway) serve(ctx context.Context) {
-	g.started.Store(true)
-	g.writeState("running")
-	g.o.Log.Info("serving", "home", g.o.Home, "run", g.o.RunID, "api", g.api.Path())
-	if g.o.Config == nil {
-		<-ctx.Done()
-		return
-	}
-	err := node.Run(ctx, node.Options{
-		Config: g.o.Config, Namespace: g.o.Namespace, Gateway: g.o.Name, Instance: g.o.RunID,
-		Root: g.o.Home, AdoptExisting: g.o.AdoptExistingHome, Profiles: publisher{g.profiles, g}, Clock: g.o.Clock, Log: g.o.Log,
-	})
-	if err != nil {
-		g.o.Log.Error(err, "node agent ended")
-	}
-	<-ctx.Done()
-}
-
-// publisher keeps the records of the served set in step with the set.
-type publisher struct {
-	*profiles
-	g *gateway
-}
-
-// Open implements node.Profiles.
-func (p publisher) Open(ctx context.Context, paths home.Paths) error {
-	_, known := p.lookup(paths.Name)
-	err := p.profiles.Open(ctx, paths)
-	if !known && err == nil {
-		p.g.servedChanged()
-	}
-	return err
-}
-
-// Close implements node.Profiles.
-func (p publisher) Close(ctx context.Context, name string) error {
-	_, known := p.lookup(name)
-	err := p.profiles.Close(ctx, name)
-	if known {
-		p.g.servedChanged()
-	}
-	return err
-}
-
-// shutdown drains, then closes what was opened, newest first.
-func (g *gateway) shutdown() error {
-	g.draining.Store(true)
-	g.writeState("draining")
-	if g.rendezvous != nil {
-		if err := g.rendezvous.Retract(); err != nil {
-			g.o.Log.Error(err, "retract rendezvous record")
-		}
-	}
-	drain, cancel := context.WithTimeout(context.Background(), g.o.DrainTimeout)
-	left := g.profiles.drain(drain)
-	cancel()
-	if left > 0 {
-		g.o.Log.Info("drain timeout: interrupting turns in flight", "turns", left)
-	}
-	closing, cancel := context.WithTimeout(context.Background(), closeMargin)
-	defer cancel()
-	err := errors.Join(g.profiles.shutdown(closing), g.api.Close(closing))
-	if g.control != nil {
-		err = errors.Join(err, g.control.Close())
-	}
-	g.writeState("stopped")
-	return err
-}
-
-// defaultTransport is used by callers that need the type only.
-var _ http.RoundTripper = (*http.Transport)(nil)
-
-// LockDir is the rendezvous directory of a managed gateway: beside its home, so that several gateways of one
+// LockDir is the rendezvous directory of a managed gateway: inside its home, so that several gateways of one
 // user never meet in one record.
 func LockDir(root string) string { return filepath.Join(root, "gateway-locks") }

@@ -45,7 +45,7 @@ func newProfiles(runID string, transport http.RoundTripper, clk profile.Clock, m
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &profiles{
 		cancel: cancel,
-		runID: runID, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
+		runID:  runID, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
 		changes: make(chan string), checks: make(chan struct{}, 2),
 		open: map[string]*profile.Runtime{}, pending: map[string]bool{}, signal: make(chan struct{}, 1),
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/runtime/home"
@@ -59,9 +60,9 @@ func checkRoot(root string, adopt bool) *Refusal {
 	if err != nil {
 		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "look into %s: %w", root, err)
 	}
-	if found.Unmanaged && !adopt {
+	if found.Ownership == home.HomeUnmanaged && !adopt {
 		return refuse(v1alpha1.ReasonHomeNotOurs, ExitConfiguration,
-			"%s holds a home that hermes does not manage (%s): use another spec.home, or set spec.adoptExistingHome (a backup is made first)", root, found.Evidence)
+			"%s holds a home that hermes does not manage (%s): use another spec.home, or set spec.adoptExistingHome (a backup is made first)", root, strings.Join(found.Evidence, ", "))
 	}
 	return nil
 }

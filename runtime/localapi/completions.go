@@ -2,6 +2,7 @@ package localapi
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"strings"
 
@@ -79,14 +80,17 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 		}
 		return p, nil
 	}
-	text, history, err := split(req.Messages)
-	if err != nil {
-		return prepared{}, err
+	text, history, apiErr := split(req.Messages)
+	if apiErr != nil {
+		return prepared{}, apiErr
 	}
 	p.turn.UserText = text
 	if ext.Session == "" {
-		p.turn.SessionID = session.NewID(h.now())
-		p.history = history
+		id, err := session.NewID(h.now(), rand.Reader)
+		if err != nil {
+			return prepared{}, toError(err, h.now())
+		}
+		p.turn.SessionID, p.history = id, history
 	}
 	return p, nil
 }

@@ -98,7 +98,7 @@ func (s *stream) turnEvent(e agent.Event) {
 }
 
 func toolEvent(e agent.Event) Event {
-	out := Event{Type: string(e.Kind), Session: e.SessionID, Tool: e.Tool.Call.Name, CallID: e.Tool.Call.ID, Summary: string(e.Tool.Call.Arguments)}
+	out := Event{Type: string(e.Kind), Session: e.SessionID, Tool: e.Tool.Name, CallID: e.Tool.CallID, Summary: e.Tool.Arguments}
 	if e.Kind == agent.EventToolEnd {
 		out.Result, out.IsError, out.Millis = e.Tool.Result, e.Tool.IsError, e.Tool.Took.Milliseconds()
 		if len(out.Result) > maxEventResult {

@@ -160,7 +160,7 @@ func (a *profileAgent) write(ctx context.Context, p *v1alpha1.Profile, b home.Bu
 	if last.uid == p.UID && last.hash == hash {
 		return nil
 	}
-	res, err := home.Materialise(ctx, a.Root, b, home.Options{Now: a.Clock.Now, AdoptExisting: a.AdoptExisting, Log: a.Log})
+	res, err := home.Materialise(ctx, a.Root, b, home.Options{Now: a.Clock.Now(), AdoptExisting: a.AdoptExisting, Log: a.Log})
 	if err != nil {
 		return err
 	}
@@ -232,12 +232,12 @@ func (a *profileAgent) release(ctx context.Context, p *v1alpha1.Profile) error {
 		return err
 	}
 	a.forget(p.Name)
-	message := "closed; the home was kept"
+	leave, message := home.Release, "closed; the home was kept"
 	if p.Spec.DeletionPolicy == v1alpha1.DeletionDelete {
-		if err := home.Remove(ctx, a.Root, identityOf(p)); err != nil && !isNotManaged(err) {
-			return err
-		}
-		message = "closed; the home was removed"
+		leave, message = home.Remove, "closed; the home was removed"
+	}
+	if err := leave(ctx, a.Root, identityOf(p)); err != nil && !notOurs(err) {
+		return err
 	}
 	err := a.writeServed(ctx, p, metav1.Condition{
 		Type: v1alpha1.ConditionServed, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonClosed, Message: message,
@@ -249,9 +249,11 @@ func identityOf(p *v1alpha1.Profile) home.Identity {
 	return home.Identity{Namespace: p.Namespace, Profile: p.Name, Gateway: p.Spec.GatewayRef.Name, UID: string(p.UID)}
 }
 
-func isNotManaged(err error) bool {
-	var e *home.ErrNotManaged
-	return errors.As(err, &e)
+// notOurs reports whether a home is not this object's to leave: it never was written, or has another owner by now.
+func notOurs(err error) bool {
+	var unmanaged *home.ErrNotManaged
+	var inUse *home.ErrHomeInUse
+	return errors.As(err, &unmanaged) || errors.As(err, &inUse)
 }
 
 func (a *profileAgent) forget(name string) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +26,7 @@ type engine struct {
 	tools    *toolBox
 	settings settings
 	config   *home.Config
-	env      *home.Env
+	environ  []string
 	// turns holds the turns that run on this engine.
 	turns sync.WaitGroup
 }
@@ -60,8 +60,9 @@ func (t *toolBox) release(ctx context.Context) error {
 // enter returns the engine for the configuration and secrets as they are on disk now,
 // with one more turn on it: e.turns.Done must follow.
 func (r *Runtime) enter() (*engine, error) {
-	config, env := r.config.Config(), r.env.Env()
-	if err := errors.Join(r.config.Err(), r.env.Err()); err != nil {
+	config := r.config.Config()
+	environ, err := r.env.Environment()
+	if err := errors.Join(r.config.Err(), err); err != nil {
 		return nil, fmt.Errorf("read the profile's configuration: %w", err)
 	}
 	r.mu.Lock()
@@ -69,8 +70,8 @@ func (r *Runtime) enter() (*engine, error) {
 	if r.closed {
 		return nil, ErrClosed
 	}
-	if e := r.engine; e == nil || e.config != config || e.env != env {
-		e, err := r.build(config, env)
+	if e := r.engine; e == nil || e.config != config || !slices.Equal(e.environ, environ) {
+		e, err := r.build(config, environ)
 		if err != nil {
 			return nil, err
 		}
@@ -83,19 +84,19 @@ func (r *Runtime) enter() (*engine, error) {
 }
 
 // build makes an engine; r.mu is held.
-func (r *Runtime) build(config *home.Config, env *home.Env) (*engine, error) {
+func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) {
 	s, err := readSettings(config, r.o.Paths)
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{settings: s, config: config, env: env}
+	e := &engine{settings: s, config: config, environ: environ}
 	model, err := r.model(e, s)
 	if err != nil {
 		return nil, err
 	}
-	if old := r.engine; old != nil && old.settings.sameTools(s) && old.env == env {
+	if old := r.engine; old != nil && old.settings.sameTools(s) && slices.Equal(old.environ, environ) {
 		e.tools = old.tools.retain()
-	} else if e.tools, err = r.newTools(s, env); err != nil {
+	} else if e.tools, err = r.newTools(s, environ); err != nil {
 		return nil, err
 	}
 	e.loop, err = agent.New(agent.Config{
@@ -129,48 +130,51 @@ func (r *Runtime) model(e *engine, s settings) (llm.Model, error) {
 }
 
 // keys reads the model's keys from the profile's own .env at every use, so that a
-// revoked key is gone at once. It is nil when the profile declares none.
+// revoked key is gone at once.
 func (r *Runtime) keys() llm.KeySource {
 	return func(context.Context) ([]string, error) {
-		env := r.env.Env()
-		if err := r.env.Err(); err != nil {
+		environ, err := r.env.Environment()
+		if err != nil {
 			return nil, err
 		}
-		return modelKeys(env), nil
+		return modelKeys(environ), nil
 	}
 }
 
-func modelKeys(env *home.Env) []string {
-	var keys []string
-	if v, ok := env.Lookup(modelKey); ok && v != "" {
-		keys = append(keys, v)
-	}
+// modelKeys picks the model's keys out of a profile's variables, in the order in which they were declared.
+func modelKeys(environ []string) []string {
 	type numbered struct {
 		n     int
 		value string
 	}
-	var more []numbered
-	for _, name := range env.Names() {
-		n, err := strconv.Atoi(strings.TrimPrefix(name, modelKey+"_"))
-		if err != nil || !strings.HasPrefix(name, modelKey+"_") {
+	var keys []numbered
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if value == "" {
 			continue
 		}
-		if v, _ := env.Lookup(name); v != "" {
-			more = append(more, numbered{n, v})
+		if name == modelKey {
+			keys = append(keys, numbered{1, value})
+			continue
+		}
+		suffix, ok := strings.CutPrefix(name, modelKey+"_")
+		if n, err := strconv.Atoi(suffix); ok && err == nil {
+			keys = append(keys, numbered{n, value})
 		}
 	}
-	sort.Slice(more, func(i, j int) bool { return more[i].n < more[j].n })
-	for _, m := range more {
-		keys = append(keys, m.value)
+	slices.SortFunc(keys, func(a, b numbered) int { return a.n - b.n })
+	out := make([]string, 0, len(keys))
+	for _, k := range keys {
+		out = append(out, k.value)
 	}
-	return keys
+	return out
 }
 
-func (r *Runtime) newTools(s settings, env *home.Env) (*toolBox, error) {
+func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	set, err := tools.NewSet(tools.Config{
 		Workspace: s.workspace, Home: r.o.Paths.Home,
 		Toolsets: s.toolsets, DisabledToolsets: s.disabled,
-		Mode: s.mode, Allow: s.allow, Environ: toolEnviron(env),
+		Mode: s.mode, Allow: s.allow, Environ: toolEnviron(environ),
 		Log: r.o.Log, Clock: r.o.Clock, RunID: r.o.RunID,
 	})
 	if err != nil {
@@ -181,14 +185,12 @@ func (r *Runtime) newTools(s settings, env *home.Env) (*toolBox, error) {
 
 // toolEnviron is what a command sees of the profile's .env: everything but what the
 // runtime keeps for itself (model and server keys start with HERMES_).
-func toolEnviron(env *home.Env) []string {
+func toolEnviron(environ []string) []string {
 	var out []string
-	for _, name := range env.Names() {
-		if strings.HasPrefix(name, "HERMES_") {
-			continue
+	for _, entry := range environ {
+		if !strings.HasPrefix(entry, "HERMES_") {
+			out = append(out, entry)
 		}
-		v, _ := env.Lookup(name)
-		out = append(out, name+"="+v)
 	}
 	return out
 }

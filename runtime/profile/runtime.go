@@ -101,8 +101,8 @@ func Open(o Options) *Runtime {
 	closing, cancel := context.WithCancel(context.Background())
 	return &Runtime{
 		o: o, closing: closing, close: cancel,
-		config: home.NewView(o.Paths.Config()),
-		env:    home.NewEnvView(o.Paths.Env()),
+		config: home.NewView(o.Paths.Config(), o.Clock),
+		env:    home.NewEnvView(o.Paths, o.Clock),
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
 }

@@ -43,7 +43,7 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
 	}
-	raw, set := c.Value("agent", "max_turns")
+	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
 	s.maxTurns = n
 	return s, err
