@@ -40,6 +40,8 @@ const (
 
 	// ReasonServed means the gateway has the profile open with the current home. Remedy: none needed.
 	ReasonServed = "Served"
+	// ReasonClosed means the gateway closed the profile and let go of its home. Remedy: none needed.
+	ReasonClosed = "Closed"
 	// ReasonWaitingForGateway means no gateway has reported on this profile yet, or its gateway is down. Remedy: look at the Gateway.
 	ReasonWaitingForGateway = "WaitingForGateway"
 	// ReasonHomeWriteFailed means the gateway could not write the home. Remedy: fix the named path's permissions or free disk space.

@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/controllers/conditions"
+)
+
+// HomeOf returns the home root of a Gateway: spec.home, or
+// <homeRoot>/<namespace>/<name>.
+func HomeOf(gw *v1alpha1.Gateway, homeRoot string) string {
+	if gw.Spec.Home != "" {
+		return filepath.Clean(gw.Spec.Home)
+	}
+	return filepath.Join(homeRoot, gw.Namespace, gw.Name)
+}
+
+// checkClaim refuses a home root that an older Gateway claims: two gateways on one
+// root would write each other's homes. The older one is never disturbed.
+func (r *Reconciler) checkClaim(ctx context.Context, s *scope) error {
+	var all v1alpha1.GatewayList
+	if err := r.Client.List(ctx, &all); err != nil {
+		f := conditions.FromError(v1alpha1.ConditionRunning, v1alpha1.ReasonReconciling, err)
+		s.claim = &f
+		return err
+	}
+	if other := claimant(s.gateway, all.Items, func(gw *v1alpha1.Gateway) string { return r.ResolvePath(HomeOf(gw, r.HomeRoot)) }); other != nil {
+		f := conditions.Stalled(v1alpha1.ConditionRunning, v1alpha1.ReasonHomeClaimed,
+			fmt.Sprintf("home %s is claimed by Gateway %s: give this one another spec.home", s.home, client.ObjectKeyFromObject(other)))
+		s.claim = &f
+	}
+	return nil
+}
+
+// claimant returns the Gateway that has the better claim to gw's home root, or
+// nil. Roots clash when they are equal or one lies inside the other. A Gateway
+// that already runs has the better claim, then the older one, then the smaller
+// UID. It is a pure function.
+func claimant(gw *v1alpha1.Gateway, all []v1alpha1.Gateway, homeOf func(*v1alpha1.Gateway) string) *v1alpha1.Gateway {
+	mine := homeOf(gw)
+	for i := range all {
+		other := &all[i]
+		if other.UID == gw.UID || !clash(mine, homeOf(other)) {
+			continue
+		}
+		if better(other, gw) {
+			return other
+		}
+	}
+	return nil
+}
+
+func clash(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
+}
+
+func better(a, b *v1alpha1.Gateway) bool {
+	if ra, rb := runs(a), runs(b); ra != rb {
+		return ra
+	}
+	if at, bt := a.CreationTimestamp, b.CreationTimestamp; !at.Equal(&bt) {
+		return at.Before(&bt)
+	}
+	return a.UID < b.UID
+}

@@ -1,0 +1,50 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/controllers/conditions"
+	"hermes.dev/hermes/runtime/home"
+)
+
+// scope is what one reconcile pass reads and finds.
+type scope struct {
+	profile *v1alpha1.Profile
+	// gateway is nil when the Gateway does not exist.
+	gateway *v1alpha1.Gateway
+	// bundle is the rendered home; rendered is false when it could not be rendered.
+	bundle   home.Bundle
+	rendered bool
+	hash     string
+
+	references, homeRendered, served conditions.Finding
+}
+
+// gatewayRunning reports whether the Gateway's process answers now.
+func (s *scope) gatewayRunning() bool {
+	return s.gateway != nil && meta.IsStatusConditionTrue(s.gateway.Status.Conditions, v1alpha1.ConditionRunning)
+}
+
+// homeSecretName returns the name of the profile's home Secret.
+func homeSecretName(profile string) string { return v1alpha1.HomeSecretPrefix + profile }
+
+// readGateway fills scope.gateway.
+func (r *Reconciler) readGateway(ctx context.Context, s *scope) error {
+	gw := &v1alpha1.Gateway{}
+	key := types.NamespacedName{Namespace: s.profile.Namespace, Name: s.profile.Spec.GatewayRef.Name}
+	err := r.Client.Get(ctx, key, gw)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read Gateway %s: %w", key.Name, err)
+	}
+	s.gateway = gw
+	return nil
+}
