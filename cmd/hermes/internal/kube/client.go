@@ -81,7 +81,7 @@ func (c *Client) ToRESTMapper() (meta.RESTMapper, error) {
 		return nil, err
 	}
 	deferred := restmapper.NewDeferredDiscoveryRESTMapper(found)
-	c.mapper = newOursFirst(restmapper.NewShortcutExpander(deferred, found, nil))
+	c.mapper = OursFirst(restmapper.NewShortcutExpander(deferred, found, nil))
 	return c.mapper, nil
 }
 

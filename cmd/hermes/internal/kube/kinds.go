@@ -15,18 +15,18 @@ import (
 type Kind struct {
 	// Kind is the name in manifests, Resource the plural in URLs, Short the short name.
 	Kind, Resource, Short string
-	// NewList makes an empty list of the kind.
-	NewList func() runtime.Object
+	// NewItem and NewList make an empty object and an empty list of the kind.
+	NewItem, NewList func() runtime.Object
 }
 
 // Kinds are the five kinds of hermes.dev in the order in which people think of them.
 func Kinds() []Kind {
 	return []Kind{
-		{"Gateway", "gateways", "hgw", func() runtime.Object { return &v1alpha1.GatewayList{} }},
-		{"Profile", "profiles", "hprof", func() runtime.Object { return &v1alpha1.ProfileList{} }},
-		{"RelayIdentity", "relayidentities", "hri", func() runtime.Object { return &v1alpha1.RelayIdentityList{} }},
-		{"MetricsConsent", "metricsconsents", "hmc", func() runtime.Object { return &v1alpha1.MetricsConsentList{} }},
-		{"Schedule", "schedules", "hsched", func() runtime.Object { return &v1alpha1.ScheduleList{} }},
+		{"Gateway", "gateways", "hgw", func() runtime.Object { return &v1alpha1.Gateway{} }, func() runtime.Object { return &v1alpha1.GatewayList{} }},
+		{"Profile", "profiles", "hprof", func() runtime.Object { return &v1alpha1.Profile{} }, func() runtime.Object { return &v1alpha1.ProfileList{} }},
+		{"RelayIdentity", "relayidentities", "hri", func() runtime.Object { return &v1alpha1.RelayIdentity{} }, func() runtime.Object { return &v1alpha1.RelayIdentityList{} }},
+		{"MetricsConsent", "metricsconsents", "hmc", func() runtime.Object { return &v1alpha1.MetricsConsent{} }, func() runtime.Object { return &v1alpha1.MetricsConsentList{} }},
+		{"Schedule", "schedules", "hsched", func() runtime.Object { return &v1alpha1.Schedule{} }, func() runtime.Object { return &v1alpha1.ScheduleList{} }},
 	}
 }
 

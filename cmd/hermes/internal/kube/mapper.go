@@ -17,7 +17,9 @@ type oursFirst struct {
 	known           []*meta.RESTMapping
 }
 
-func newOursFirst(rest meta.RESTMapper) oursFirst {
+// OursFirst resolves our kinds and the core kinds manifests use without asking anybody, and leaves the others
+// to rest.
+func OursFirst(rest meta.RESTMapper) meta.RESTMapper {
 	return oursFirst{RESTMapper: rest, known: wellKnown()}
 }
 
