@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -133,5 +134,33 @@ func TestKilledHomeOwner(t *testing.T) {
 	entries, err := os.ReadDir(home)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left in the home: %v, %v", entries, err)
+	}
+}
+
+// G-213 against real processes: the recorded one may be signalled, its successor on the pid may not.
+func TestMaySignal(t *testing.T) {
+	child := startHelper(t, "claimant")
+	home := t.TempDir()
+	if got := child.do(command{Do: "claim-home", Home: home}); got.Err != "" {
+		t.Fatal(got.Err)
+	}
+	record, ok := ReadPIDFile(home)
+	if !ok {
+		t.Fatal("no pid file")
+	}
+	if err := MaySignal(record, home, record.StartTime); err != nil {
+		t.Errorf("recorded process: %v", err)
+	}
+	if err := MaySignal(record, t.TempDir(), record.StartTime); !errors.Is(err, ErrOtherHome) {
+		t.Errorf("for another home: %v", err)
+	}
+	recycled := record
+	recycled.StartTime--
+	if err := MaySignal(recycled, home, 0); !errors.Is(err, ErrRecycledPID) {
+		t.Errorf("recycled pid: %v", err)
+	}
+	child.signalAndWait(syscall.SIGKILL)
+	if err := MaySignal(record, home, record.StartTime); !errors.Is(err, ErrProcessGone) {
+		t.Errorf("after the kill: %v", err)
 	}
 }

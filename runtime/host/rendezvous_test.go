@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -294,4 +295,43 @@ func TestRemoveIfSparesANewerFile(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
+}
+
+// A lock that was just taken may still carry the name of its dead former holder, who must not be blamed.
+func TestDeadHolderIsNotNamed(t *testing.T) {
+	dir := t.TempDir()
+	holding, losing := newRendezvous(t, dir), newRendezvous(t, dir)
+	holding.Claim(Offer{Home: "/h"})
+	if got := losing.Claim(Offer{Home: "/x"}); got.Holder == nil || got.Holder.PID != os.Getpid() {
+		t.Errorf("living holder: %+v", got)
+	}
+	if err := holding.lock.WriteOwner([]byte(`{"kind":"hermes-gateway","pid":1073741824,"start_time":5}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := losing.Claim(Offer{Home: "/x"}); got.Outcome != HeldByAnother || got.Holder != nil {
+		t.Errorf("dead holder: %+v", got)
+	}
+}
+
+// G-229: on a signal the record is gone before anything else happens, and the lock is still held.
+func TestRetractOnSignal(t *testing.T) {
+	r := newRendezvous(t, t.TempDir())
+	r.Claim(Offer{Home: "/h", Token: "secret"})
+	type seen struct {
+		sig            os.Signal
+		record, locked bool
+	}
+	handed := make(chan seen, 1)
+	stop := r.RetractOnSignal(func(sig os.Signal) {
+		_, err := os.Lstat(r.RecordPath())
+		handed <- seen{sig, err == nil, r.Held()}
+	}, syscall.SIGUSR2)
+	defer stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-handed; got != (seen{syscall.SIGUSR2, false, true}) {
+		t.Errorf("handed over %+v", got)
+	}
+	stop()
 }

@@ -165,18 +165,17 @@ func TestSlowHandler(t *testing.T) {
 		rescan: func(context.Context) Rescan { <-release; return Rescan{Rescanned: true} },
 		status: func() Status { <-release; return Status{} },
 	}})
-	client := NewClient(home)
-	client.Timeout = 50 * time.Millisecond
+	impatient := NewClient(home)
+	impatient.Timeout = 50 * time.Millisecond
 	answered := make(chan error, 1)
 	go func() {
-		_, err := client.RescanProfiles(context.Background())
+		_, err := impatient.RescanProfiles(context.Background())
 		answered <- err
 	}()
-	if _, err := client.Status(t.Context()); !errors.Is(err, ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := impatient.Status(t.Context()); !errors.Is(err, ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("status of a stuck handler: %v", err)
 	}
-	client = NewClient(home)
-	if _, err := client.Identify(t.Context()); err != nil {
+	if _, err := NewClient(home).Identify(t.Context()); err != nil {
 		t.Errorf("identify beside stuck handlers: %v", err)
 	}
 	close(release)
