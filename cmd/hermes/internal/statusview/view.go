@@ -202,3 +202,8 @@ func verdictOf(ready metav1.Condition, conditions []metav1.Condition) Verdict {
 	}
 	return NotReady
 }
+
+// SeveralNamespaces reports whether rows are of more than one namespace.
+func (v View) SeveralNamespaces() bool {
+	return slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Namespace != v.Rows[0].Namespace })
+}
