@@ -1,0 +1,97 @@
+package statusview
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"hermes.dev/hermes/api/v1alpha1"
+)
+
+// remedy is a command that helps with a row's reason, chosen from what its conditions say now. The commands
+// work as they are written: they go to the control plane that hermes status shows, and they do not depend
+// on whether an object exists already.
+func remedy(row Row) string {
+	switch row.Reason {
+	case v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonCredentialMissing:
+		if name, key, ok := namedInMessage(row.Message); ok {
+			return create("secret generic", name, key, row.Namespace)
+		}
+	case v1alpha1.ReasonConfigMapNotFound:
+		if name, key, ok := namedInMessage(row.Message); ok {
+			return create("configmap", name, key, row.Namespace)
+		}
+	case v1alpha1.ReasonGatewayNotFound:
+		return "hermes get gateways" + flagFor(row.Namespace)
+	case v1alpha1.ReasonProfileNotFound:
+		return "hermes get profiles" + flagFor(row.Namespace)
+	case v1alpha1.ReasonConfigInvalid:
+		return "hermes explain profile.spec.config"
+	case v1alpha1.ReasonPathInvalid:
+		return "hermes explain profile.spec.homeFiles"
+	case v1alpha1.ReasonHomeNotOurs:
+		return "hermes explain gateway.spec.adoptExistingHome"
+	case v1alpha1.ReasonHomeClaimed, v1alpha1.ReasonHostOwnedElsewhere:
+		return "hermes explain gateway.spec.home"
+	case v1alpha1.ReasonOutOfMemory:
+		return "hermes explain gateway.spec.process.memoryLimit"
+	case v1alpha1.ReasonOutdated:
+		return "hermes gateway restart " + row.Name + flagFor(row.Namespace)
+	case v1alpha1.ReasonReconciling, v1alpha1.ReasonStarting, v1alpha1.ReasonDraining, v1alpha1.ReasonDeleting, "Pending":
+		return "" // waiting is the remedy
+	}
+	return fmt.Sprintf("hermes status %s/%s", strings.ToLower(row.Kind), row.Name) + flagFor(row.Namespace)
+}
+
+// profileRemedy is remedy with what only a Profile's spec knows.
+func profileRemedy(p *v1alpha1.Profile, row Row) string {
+	switch row.Reason {
+	case v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonCredentialMissing:
+		if _, _, ok := namedInMessage(row.Message); ok {
+			return "" // remedy reads it from the message
+		}
+		if c := p.Spec.Model.Credentials; len(c) > 0 {
+			return create("secret generic", c[0].SecretKeyRef.Name, c[0].SecretKeyRef.Key, p.Namespace)
+		}
+	case v1alpha1.ReasonWaitingForGateway:
+		gateway := p.Spec.GatewayRef.Name
+		if gateway == "" {
+			gateway = v1alpha1.DefaultGatewayName
+		}
+		return "hermes status gateway/" + gateway + flagFor(p.Namespace)
+	}
+	return ""
+}
+
+var (
+	quotedObject = regexp.MustCompile(`(?:Secret|ConfigMap) "([a-z0-9.-]+)"`)
+	quotedKey    = regexp.MustCompile(`key "([A-Za-z0-9._-]+)"`)
+)
+
+// namedInMessage reads which object and key a message is about. The key is KEY when the message names none.
+// Only names that are safe in a command line are taken.
+func namedInMessage(message string) (name, key string, ok bool) {
+	object := quotedObject.FindStringSubmatch(message)
+	if object == nil {
+		return "", "", false
+	}
+	key = "KEY"
+	if found := quotedKey.FindStringSubmatch(message); found != nil {
+		key = found[1]
+	}
+	return object[1], key, true
+}
+
+// create works whether the object exists or not, and adds to what it holds: a plain create fails on an
+// existing one.
+func create(what, name, key, namespace string) string {
+	return fmt.Sprintf("kubectl create %s %s --from-literal=%s=…%s --dry-run=client -o yaml | hermes apply -f -",
+		what, name, key, flagFor(namespace))
+}
+
+func flagFor(namespace string) string {
+	if namespace == "" || namespace == "default" {
+		return ""
+	}
+	return " -n " + namespace
+}

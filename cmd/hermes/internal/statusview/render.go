@@ -1,0 +1,279 @@
+package statusview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// Terminal says what the reader's terminal can show.
+type Terminal struct {
+	// Width in columns; no line is longer. 0 means 80.
+	Width int
+	// ASCII replaces every other character.
+	ASCII bool
+	// Color marks verdicts.
+	Color bool
+}
+
+// Options of a rendering.
+type Options struct {
+	Terminal
+	Now time.Time
+	// AllNamespaces puts the namespace before the name.
+	AllNamespaces bool
+	// Scope completes "nothing is declared", for example "in namespace default".
+	Scope string
+}
+
+const (
+	defaultWidth = 80
+	minWidth     = 40
+	maxName      = 30
+	minNameCol   = 8
+	minSinceCol  = 7
+	symbolCol    = 2
+)
+
+// Render is the view as text: a header, one line an object, and a remedy under each one that needs attention.
+func Render(v View, o Options) string {
+	p := newPage(o)
+	p.line(header(v, o, p.width), "")
+	p.line("", "")
+	if len(v.Rows) == 0 {
+		p.line("nothing is declared "+o.Scope, "")
+		p.line("→ hermes apply -f FILE", dim)
+		return p.String()
+	}
+	c := columnsFor(v.Rows, o)
+	p.line(c.row(" ", "KIND", "NAME", "SINCE", "STATE"), dim)
+	for _, r := range v.Rows {
+		p.object(c, r)
+	}
+	return p.String()
+}
+
+// Detail is one object with all its conditions, messages in full.
+func Detail(v View, o Options) string {
+	p := newPage(o)
+	p.line(header(v, o, p.width), "")
+	for _, r := range v.Rows {
+		p.line("", "")
+		p.object(columnsFor([]Row{r}, o), r)
+		p.line("", "")
+		for _, condition := range r.Conditions {
+			since := age(condition.LastTransitionTime.Time, o.Now)
+			p.line(fmt.Sprintf("  %-20s %-8s %-6s %s", condition.Type, condition.Status, since, condition.Reason), "")
+			for _, text := range wrap(clean(condition.Message), p.width-4) {
+				p.line("    "+text, dim)
+			}
+		}
+	}
+	return p.String()
+}
+
+func header(v View, o Options, width int) string {
+	left := []string{v.ControlPlane.Address, v.ControlPlane.Kubeconfig}
+	if v.ControlPlane.Kind == "local" {
+		left = []string{"local control plane", v.ControlPlane.Address}
+		if v.ControlPlane.Since != nil {
+			left = append(left, "up "+age(*v.ControlPlane.Since, o.Now))
+		}
+	}
+	right := fmt.Sprintf("%d of %d need attention", v.NeedAttention(), len(v.Rows))
+	switch {
+	case len(v.Rows) == 0:
+		right = "empty"
+	case v.NeedAttention() == 0:
+		right = fmt.Sprintf("all %d ready", len(v.Rows))
+	}
+	text := clean(facts(left...))
+	room := width - runewidth.StringWidth(right) - 1
+	text = runewidth.Truncate(text, room, "…")
+	return text + strings.Repeat(" ", room+1-runewidth.StringWidth(text)) + right
+}
+
+// columns are the widths of a table.
+type columns struct {
+	kind, name, since, state int
+	now                      time.Time
+	namespaced               bool
+}
+
+func columnsFor(rows []Row, o Options) columns {
+	c := columns{kind: len("KIND") + 1, name: minNameCol, since: minSinceCol, now: o.Now, namespaced: o.AllNamespaces}
+	for _, r := range rows {
+		c.kind = max(c.kind, len(r.Kind)+1)
+		c.name = max(c.name, min(runewidth.StringWidth(c.nameOf(r)), maxName)+2)
+		c.since = max(c.since, len(c.sinceOf(r))+2)
+	}
+	c.state = max(o.width()-symbolCol-c.kind-c.name-c.since, 10)
+	return c
+}
+
+func (o Options) width() int {
+	if o.Width == 0 {
+		return defaultWidth
+	}
+	return max(o.Width, minWidth)
+}
+
+func (c columns) nameOf(r Row) string {
+	if c.namespaced {
+		return r.Namespace + "/" + r.Name
+	}
+	return r.Name
+}
+
+func (c columns) sinceOf(r Row) string {
+	if r.Since == nil {
+		return "-"
+	}
+	return age(*r.Since, c.now)
+}
+
+func (c columns) row(symbol, kind, name, since, state string) string {
+	name = runewidth.Truncate(name, c.name-2, "…")
+	return symbol + " " + pad(kind, c.kind) + pad(name, c.name) + pad(since, c.since) + state
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-runewidth.StringWidth(s), 0))
+}
+
+// ANSI colours.
+const (
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	green  = "\x1b[32m"
+	dim    = "\x1b[2m"
+	reset  = "\x1b[0m"
+)
+
+func look(v Verdict) (symbol, color string) {
+	switch v {
+	case NotReady:
+		return "✗", red
+	case Progressing:
+		return "◌", yellow
+	case Suspended:
+		return "–", dim
+	}
+	return "✓", green
+}
+
+// page collects lines and keeps the promises about width, characters and colour.
+type page struct {
+	Options
+	width int
+	out   strings.Builder
+}
+
+func newPage(o Options) *page { return &page{Options: o, width: o.width()} }
+
+func (p *page) String() string { return p.out.String() }
+
+// line prints one line, cut to the width, in a colour.
+func (p *page) line(text, color string) {
+	text = p.fit(text, p.width)
+	if p.Color && color != "" && text != "" {
+		text = color + text + reset
+	}
+	p.out.WriteString(text + "\n")
+}
+
+func (p *page) fit(text string, width int) string {
+	text = strings.TrimRight(runewidth.Truncate(text, width, "…"), " ")
+	if p.ASCII {
+		text = strings.TrimRight(runewidth.Truncate(ascii(text), width, "..."), " ")
+	}
+	return text
+}
+
+func (p *page) object(c columns, r Row) {
+	symbol, color := look(r.Verdict)
+	text := p.fit(c.row(symbol, r.Kind, c.nameOf(r), c.sinceOf(r), clean(r.State)), p.width)
+	if p.Color {
+		if mark, rest, found := strings.Cut(text, " "); found {
+			text = color + mark + reset + " " + rest
+		}
+	}
+	p.out.WriteString(text + "\n")
+	if r.Remedy != "" {
+		for _, line := range remedyLines(r.Remedy, p.width, p.width-c.state) {
+			p.line(line, dim)
+		}
+	}
+}
+
+// remedyLines puts a command under the state column, or further left when it does not fit there. One that
+// does not fit at all is broken between words with a backslash, so that it can still be copied and run.
+func remedyLines(command string, width, column int) []string {
+	const arrow = "→ "
+	need := runewidth.StringWidth(arrow + command)
+	if indent := min(column, width-need); indent >= symbolCol {
+		return []string{strings.Repeat(" ", indent) + arrow + command}
+	}
+	lines := wrap(command, width-symbolCol-2-2)
+	for i := range lines {
+		lead := "  "
+		if i == 0 {
+			lead = arrow
+		}
+		if i < len(lines)-1 {
+			lines[i] += ` \`
+		}
+		lines[i] = strings.Repeat(" ", symbolCol) + lead + lines[i]
+	}
+	return lines
+}
+
+// wrap breaks text between words; a word longer than the width stays whole.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case runewidth.StringWidth(line)+1+runewidth.StringWidth(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// clean makes text from objects safe to print: one line, and nothing that a terminal would act on.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// ascii spells every character with ASCII ones.
+func ascii(text string) string {
+	text = strings.NewReplacer("✗", "x", "✓", "+", "◌", "~", "–", "-", "·", "-", "→", "->", "…", "...",
+		"“", `"`, "”", `"`, "’", "'").Replace(text)
+	return strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, text)
+}

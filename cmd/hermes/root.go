@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
+
+	"hermes.dev/hermes/cmd/hermes/internal/datadir"
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/kube"
+)
+
+// cli is what every verb gets: the streams, the environment, the clock, and the flags all verbs share.
+type cli struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+	clock    clock.WithTicker
+
+	data, kubeconfig, namespace string
+	noColor                     bool
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, c *cli, args []string) int {
+	root := newRoot(c)
+	root.SetArgs(args)
+	command, err := executeCatchingFatal(ctx, root)
+	err = asUsage(err)
+	if line := exit.Line("hermes", err); line != "" {
+		fmt.Fprintln(c.err, line)
+		if exit.Code(err) == exit.Usage && command != nil {
+			fmt.Fprintf(c.err, "See '%s --help'.\n", command.CommandPath())
+		}
+	}
+	return exit.Code(err)
+}
+
+func newRoot(c *cli) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "hermes",
+		Short:         "Run personal AI agents the way Kubernetes runs services",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%w", err) })
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.data, "data", "", "data directory (default $HERMES_DATA, $XDG_STATE_HOME/hermes or ~/.local/state/hermes)")
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig of the control plane (default: the one of the data directory, else $KUBECONFIG or ~/.kube/config)")
+	flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace (default: the kubeconfig's, else default)")
+	flags.BoolVar(&c.noColor, "no-color", false, "print no colours")
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"machine", "This machine:", []*cobra.Command{newUp(c), newDown(c), newKubeconfig(c), newDoctor(c), newOperator(c)}},
+		{"objects", "Declarations:", []*cobra.Command{newApply(c), newGet(c), newDelete(c), newExplain(c), newStatus(c)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, command := range group.commands {
+			command.GroupID = group.id
+			root.AddCommand(command)
+		}
+	}
+	root.AddCommand(newVersion(c))
+	return root
+}
+
+// asUsage gives the errors of cobra itself, which carry no type, the exit code of a wrong command line.
+func asUsage(err error) error {
+	var typed *exit.Error
+	if err == nil || errors.As(err, &typed) {
+		return err
+	}
+	for _, prefix := range []string{"unknown command ", "required flag(s) ", "if any flags in the group ", "accepts ", "requires at least ", "requires at most ", "invalid argument "} {
+		if strings.HasPrefix(err.Error(), prefix) {
+			return exit.Usagef("%w", err)
+		}
+	}
+	return err
+}
+
+// dataDir is the data directory this command line means.
+func (c *cli) dataDir() (datadir.Dir, error) { return datadir.Resolve(c.data, c.getenv) }
+
+// client reaches the control plane this command line means. Nothing is sent yet.
+func (c *cli) client() (*kube.Client, error) {
+	found, err := datadir.Detect(c.kubeconfig, c.data, c.getenv)
+	if err != nil {
+		return nil, err
+	}
+	source, err := datadir.Choose(found)
+	if err != nil {
+		return nil, err
+	}
+	return kube.New(source, c.namespace), nil
+}
