@@ -18,15 +18,15 @@ const (
 	driverName = "sqlite"
 
 	// writerCacheKiB and readerCacheKiB bound SQLite's page caches. A store is a short append log read in order;
-	// hundreds of them are open in one process.
-	writerCacheKiB = 256
-	readerCacheKiB = 128
+	// hundreds of them are open in one process, and larger caches did not make a turn faster.
+	writerCacheKiB = 64
+	readerCacheKiB = 32
 
 	// walLimitBytes is what the write-ahead log is cut back to after a checkpoint has emptied it.
 	walLimitBytes = 4 << 20
 
 	// readerIdle is how long an unused read connection keeps its memory.
-	readerIdle = 10 * time.Second
+	readerIdle = 2 * time.Second
 )
 
 // sidecars are the files SQLite keeps beside the database.

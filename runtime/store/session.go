@@ -201,7 +201,7 @@ func withPrompt(ctx context.Context, q *db.Queries, row db.Session) (Session, er
 		session.SystemPrompt = row.SystemPrompt.String
 		return session, nil
 	}
-	prompt, err := q.SystemPrompt(ctx, row.SystemPromptHash.String)
+	prompt, err := q.PromptByHash(ctx, row.SystemPromptHash.String)
 	if errors.Is(err, sql.ErrNoRows) {
 		return session, nil
 	}

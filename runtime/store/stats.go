@@ -52,6 +52,10 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	// Readers see whether the file is in WAL mode; which rollback mode is in use only the writer knows.
+	if stats.JournalMode != "wal" && s.journalMode != "wal" && !s.readOnly {
+		stats.JournalMode = s.journalMode
+	}
 	stats.SizeBytes, stats.FreeBytes = pages*pageSize, free*pageSize
 	if info, err := os.Stat(s.path + "-wal"); err == nil {
 		stats.WALBytes = info.Size()

@@ -46,7 +46,10 @@ type Store struct {
 
 	gate   chan struct{} // holds one token: the right to use writer
 	writes int           // successful write transactions; guarded by gate
+	hot    prepared      // compiled by the first write; guarded by gate
 	guard  guard         // set once by Open
+
+	journalMode string // in effect on writer; set once by Open
 
 	closed atomic.Bool
 	damage atomic.Pointer[error]
@@ -92,10 +95,17 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err := s.reconcileSchema(ctx); err != nil {
 		return nil, s.openError(err)
 	}
-	if !s.readOnly {
-		s.guard = newGuard(path)
-		s.log.V(1).Info("session store opened", "locksVisible", s.guard.locks != heldLocks{})
+	if s.readOnly {
+		return s, nil
 	}
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&s.journalMode); err != nil {
+		return nil, s.openError(err)
+	}
+	if !strings.EqualFold(s.journalMode, o.JournalMode) {
+		s.log.Info("the filesystem does not allow the journal mode", "wanted", o.JournalMode, "used", s.journalMode)
+	}
+	s.guard = newGuard(path)
+	s.log.V(1).Info("session store opened", "journalMode", s.journalMode, "locksVisible", s.guard.locks != heldLocks{})
 	return s, nil
 }
 
@@ -167,7 +177,8 @@ func (s *Store) reconcileSchema(ctx context.Context) error {
 		return &SchemaError{Reason: "has an older schema: start its profile once, which brings it up to date"}
 	}
 	s.log.Info("updating session store schema", "version", SchemaVersion, "statements", len(plan))
-	return s.transact(ctx, budget, func(ctx context.Context, tx *sql.Tx) error {
+	nothing := func() error { return nil }
+	return s.transact(ctx, budget, nothing, func(ctx context.Context, tx *sql.Tx) error {
 		for _, statement := range plan {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
 				return fmt.Errorf("%s: %w", firstLine(statement), err)
@@ -209,13 +220,13 @@ func (s *Store) Close() error {
 // quarantined store closes its writer first, under the pinned reader.
 func (s *Store) shut() error {
 	if s.damage.Load() == nil {
-		return errors.Join(closePool(s.readers), closePool(s.writer), s.lock.release())
+		return errors.Join(s.hot.close(), closePool(s.readers), closePool(s.writer), s.lock.release())
 	}
 	if s.pin == nil {
 		s.log.Info("a quarantined session store stays attached until this process ends", "cause", s.refusal().Error())
 		return nil
 	}
-	return errors.Join(closePool(s.writer), s.pin.Close(), closePool(s.readers), s.lock.release())
+	return errors.Join(s.hot.close(), closePool(s.writer), s.pin.Close(), closePool(s.readers), s.lock.release())
 }
 
 func closePool(pool *sql.DB) error {

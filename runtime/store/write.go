@@ -19,10 +19,21 @@ const checkpointEvery = 50
 //
 // Implements S-110, S-111 and S-114.
 func (s *Store) write(ctx context.Context, budget time.Duration, fn func(context.Context, *db.Queries) error) error {
-	return s.transact(ctx, budget, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, db.New(tx)) })
+	prepareOnce := func() (err error) {
+		if s.hot == nil {
+			s.hot, err = prepare(ctx, s.writer, hotStatements())
+		}
+		return err
+	}
+	return s.transact(ctx, budget, prepareOnce, func(ctx context.Context, tx *sql.Tx) error {
+		return fn(ctx, db.New(preparedTx{tx, s.hot}))
+	})
 }
 
-func (s *Store) transact(ctx context.Context, budget time.Duration, fn func(context.Context, *sql.Tx) error) error {
+// transact runs fn in one immediate transaction, after before, which may use the write connection too.
+func (s *Store) transact(
+	ctx context.Context, budget time.Duration, before func() error, fn func(context.Context, *sql.Tx) error,
+) error {
 	if s.readOnly {
 		return ErrReadOnly
 	}
@@ -46,7 +57,13 @@ func (s *Store) transact(ctx context.Context, budget time.Duration, fn func(cont
 	}
 	defer restore()
 	left := budget - s.clock.Since(started)
-	if err := s.patiently(ctx, left, func() error { return s.attempt(ctx, fn) }); err != nil {
+	err = s.patiently(ctx, left, func() error {
+		if err := before(); err != nil {
+			return err
+		}
+		return s.attempt(ctx, fn)
+	})
+	if err != nil {
 		return s.judge(ctx, err)
 	}
 	s.afterWrite(ctx)

@@ -10,12 +10,12 @@ import (
 	"database/sql"
 )
 
-const activeMessages = `-- name: ActiveMessages :many
+const ActiveMessages = `-- name: ActiveMessages :many
 SELECT id, session_id, role, content, tool_call_id, tool_calls, tool_name, effect_disposition, timestamp, token_count, finish_reason, reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items, platform_message_id, observed, _compressed_summary, active, compacted, api_content, display_kind, display_metadata, display_identity, display_order FROM messages WHERE session_id = ? AND active = 1 ORDER BY id
 `
 
 func (q *Queries) ActiveMessages(ctx context.Context, sessionID string) ([]Message, error) {
-	rows, err := q.db.QueryContext(ctx, activeMessages, sessionID)
+	rows, err := q.db.QueryContext(ctx, ActiveMessages, sessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (q *Queries) ActiveMessages(ctx context.Context, sessionID string) ([]Messa
 	return items, nil
 }
 
-const insertMessage = `-- name: InsertMessage :execlastid
+const InsertMessage = `-- name: InsertMessage :execlastid
 INSERT INTO messages (
     session_id, role, content, tool_call_id, tool_calls, tool_name, effect_disposition, timestamp, token_count,
     finish_reason, reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items,
@@ -100,7 +100,7 @@ type InsertMessageParams struct {
 }
 
 func (q *Queries) InsertMessage(ctx context.Context, arg InsertMessageParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, insertMessage,
+	result, err := q.db.ExecContext(ctx, InsertMessage,
 		arg.SessionID,
 		arg.Role,
 		arg.Content,

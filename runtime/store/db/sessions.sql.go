@@ -10,7 +10,7 @@ import (
 	"database/sql"
 )
 
-const addModelUsage = `-- name: AddModelUsage :exec
+const AddModelUsage = `-- name: AddModelUsage :exec
 INSERT INTO session_model_usage (
     session_id, model, billing_provider, billing_base_url, billing_mode, task, api_call_count, input_tokens,
     output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_cost_usd, actual_cost_usd,
@@ -50,7 +50,7 @@ type AddModelUsageParams struct {
 }
 
 func (q *Queries) AddModelUsage(ctx context.Context, arg AddModelUsageParams) error {
-	_, err := q.db.ExecContext(ctx, addModelUsage,
+	_, err := q.db.ExecContext(ctx, AddModelUsage,
 		arg.SessionID,
 		arg.Model,
 		arg.BillingProvider,
@@ -71,7 +71,7 @@ func (q *Queries) AddModelUsage(ctx context.Context, arg AddModelUsageParams) er
 	return err
 }
 
-const addSessionUsage = `-- name: AddSessionUsage :execrows
+const AddSessionUsage = `-- name: AddSessionUsage :execrows
 UPDATE sessions
 SET input_tokens = COALESCE(input_tokens, 0) + CAST(?1 AS INTEGER),
     output_tokens = COALESCE(output_tokens, 0) + CAST(?2 AS INTEGER),
@@ -107,7 +107,7 @@ type AddSessionUsageParams struct {
 }
 
 func (q *Queries) AddSessionUsage(ctx context.Context, arg AddSessionUsageParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, addSessionUsage,
+	result, err := q.db.ExecContext(ctx, AddSessionUsage,
 		arg.InputTokens,
 		arg.OutputTokens,
 		arg.CacheReadTokens,
@@ -129,7 +129,7 @@ func (q *Queries) AddSessionUsage(ctx context.Context, arg AddSessionUsageParams
 	return result.RowsAffected()
 }
 
-const countAppended = `-- name: CountAppended :execrows
+const CountAppended = `-- name: CountAppended :execrows
 UPDATE sessions
 SET message_count = COALESCE(message_count, 0) + CAST(?1 AS INTEGER),
     tool_call_count = COALESCE(tool_call_count, 0) + CAST(?2 AS INTEGER),
@@ -145,7 +145,7 @@ type CountAppendedParams struct {
 }
 
 func (q *Queries) CountAppended(ctx context.Context, arg CountAppendedParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, countAppended,
+	result, err := q.db.ExecContext(ctx, CountAppended,
 		arg.Messages,
 		arg.ToolCalls,
 		arg.At,
@@ -157,7 +157,7 @@ func (q *Queries) CountAppended(ctx context.Context, arg CountAppendedParams) (i
 	return result.RowsAffected()
 }
 
-const endSession = `-- name: EndSession :execrows
+const EndSession = `-- name: EndSession :execrows
 UPDATE sessions
 SET ended_at = COALESCE(ended_at, CAST(?1 AS REAL)),
     end_reason = CASE WHEN ended_at IS NULL THEN CAST(?2 AS TEXT) ELSE end_reason END
@@ -171,19 +171,19 @@ type EndSessionParams struct {
 }
 
 func (q *Queries) EndSession(ctx context.Context, arg EndSessionParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, endSession, arg.EndedAt, arg.EndReason, arg.ID)
+	result, err := q.db.ExecContext(ctx, EndSession, arg.EndedAt, arg.EndReason, arg.ID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const getSession = `-- name: GetSession :one
+const GetSession = `-- name: GetSession :one
 SELECT id, source, created_source, user_id, session_key, chat_id, chat_type, thread_id, display_name, origin_json, expiry_finalized, model, model_config, system_prompt, system_prompt_hash, parent_session_id, started_at, ended_at, end_reason, message_count, tool_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, api_call_count, cwd, git_branch, git_repo_root, git_metadata_generation, billing_provider, billing_base_url, billing_mode, estimated_cost_usd, actual_cost_usd, cost_status, cost_source, pricing_version, title, title_source, last_activity_at, last_activity_description, last_activity_provenance, handoff_state, handoff_platform, handoff_error, compression_failure_cooldown_until, compression_failure_error, compression_fallback_streak, compression_ineffective_count, compression_recovery_deadline, compression_overload_streak, profile_name, transport_profile, rewind_count, archived, pinned, hidden, last_read_at, tool_names FROM sessions WHERE id = ?
 `
 
 func (q *Queries) GetSession(ctx context.Context, id string) (Session, error) {
-	row := q.db.QueryRowContext(ctx, getSession, id)
+	row := q.db.QueryRowContext(ctx, GetSession, id)
 	var i Session
 	err := row.Scan(
 		&i.ID,
@@ -251,7 +251,7 @@ func (q *Queries) GetSession(ctx context.Context, id string) (Session, error) {
 	return i, err
 }
 
-const insertSession = `-- name: InsertSession :execrows
+const InsertSession = `-- name: InsertSession :execrows
 INSERT INTO sessions (
     id, source, created_source, user_id, session_key, chat_id, chat_type, thread_id, display_name, origin_json,
     model, model_config, system_prompt_hash, parent_session_id, started_at, cwd, git_branch, git_repo_root,
@@ -288,7 +288,7 @@ type InsertSessionParams struct {
 }
 
 func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, insertSession,
+	result, err := q.db.ExecContext(ctx, InsertSession,
 		arg.ID,
 		arg.Source,
 		arg.CreatedSource,
@@ -320,7 +320,7 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (i
 	return result.RowsAffected()
 }
 
-const insertSystemPrompt = `-- name: InsertSystemPrompt :exec
+const InsertSystemPrompt = `-- name: InsertSystemPrompt :exec
 INSERT INTO system_prompts (hash, prompt) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING
 `
 
@@ -330,11 +330,11 @@ type InsertSystemPromptParams struct {
 }
 
 func (q *Queries) InsertSystemPrompt(ctx context.Context, arg InsertSystemPromptParams) error {
-	_, err := q.db.ExecContext(ctx, insertSystemPrompt, arg.Hash, arg.Prompt)
+	_, err := q.db.ExecContext(ctx, InsertSystemPrompt, arg.Hash, arg.Prompt)
 	return err
 }
 
-const listSessions = `-- name: ListSessions :many
+const ListSessions = `-- name: ListSessions :many
 SELECT id, source, created_source, user_id, session_key, chat_id, chat_type, thread_id, display_name, origin_json, expiry_finalized, model, model_config, system_prompt, system_prompt_hash, parent_session_id, started_at, ended_at, end_reason, message_count, tool_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, api_call_count, cwd, git_branch, git_repo_root, git_metadata_generation, billing_provider, billing_base_url, billing_mode, estimated_cost_usd, actual_cost_usd, cost_status, cost_source, pricing_version, title, title_source, last_activity_at, last_activity_description, last_activity_provenance, handoff_state, handoff_platform, handoff_error, compression_failure_cooldown_until, compression_failure_error, compression_fallback_streak, compression_ineffective_count, compression_recovery_deadline, compression_overload_streak, profile_name, transport_profile, rewind_count, archived, pinned, hidden, last_read_at, tool_names FROM sessions
 WHERE (COALESCE(last_activity_at, started_at), id) < (CAST(?1 AS REAL), CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) = '' OR source = CAST(?3 AS TEXT))
@@ -354,7 +354,7 @@ type ListSessionsParams struct {
 }
 
 func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]Session, error) {
-	rows, err := q.db.QueryContext(ctx, listSessions,
+	rows, err := q.db.QueryContext(ctx, ListSessions,
 		arg.Before,
 		arg.BeforeID,
 		arg.Source,
@@ -445,13 +445,13 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 	return items, nil
 }
 
-const modelUsage = `-- name: ModelUsage :many
+const ModelUsage = `-- name: ModelUsage :many
 SELECT session_id, model, billing_provider, billing_base_url, billing_mode, task, api_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_cost_usd, actual_cost_usd, cost_status, cost_source, first_seen, last_seen FROM session_model_usage WHERE session_id = ?
 ORDER BY model, billing_provider, billing_base_url, billing_mode, task
 `
 
 func (q *Queries) ModelUsage(ctx context.Context, sessionID string) ([]SessionModelUsage, error) {
-	rows, err := q.db.QueryContext(ctx, modelUsage, sessionID)
+	rows, err := q.db.QueryContext(ctx, ModelUsage, sessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -492,24 +492,35 @@ func (q *Queries) ModelUsage(ctx context.Context, sessionID string) ([]SessionMo
 	return items, nil
 }
 
-const reopenSession = `-- name: ReopenSession :execrows
+const PromptByHash = `-- name: PromptByHash :one
+SELECT prompt FROM system_prompts WHERE hash = ?
+`
+
+func (q *Queries) PromptByHash(ctx context.Context, hash string) (string, error) {
+	row := q.db.QueryRowContext(ctx, PromptByHash, hash)
+	var prompt string
+	err := row.Scan(&prompt)
+	return prompt, err
+}
+
+const ReopenSession = `-- name: ReopenSession :execrows
 UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?
 `
 
 func (q *Queries) ReopenSession(ctx context.Context, id string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, reopenSession, id)
+	result, err := q.db.ExecContext(ctx, ReopenSession, id)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const sessionByKey = `-- name: SessionByKey :one
+const SessionByKey = `-- name: SessionByKey :one
 SELECT id, source, created_source, user_id, session_key, chat_id, chat_type, thread_id, display_name, origin_json, expiry_finalized, model, model_config, system_prompt, system_prompt_hash, parent_session_id, started_at, ended_at, end_reason, message_count, tool_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, api_call_count, cwd, git_branch, git_repo_root, git_metadata_generation, billing_provider, billing_base_url, billing_mode, estimated_cost_usd, actual_cost_usd, cost_status, cost_source, pricing_version, title, title_source, last_activity_at, last_activity_description, last_activity_provenance, handoff_state, handoff_platform, handoff_error, compression_failure_cooldown_until, compression_failure_error, compression_fallback_streak, compression_ineffective_count, compression_recovery_deadline, compression_overload_streak, profile_name, transport_profile, rewind_count, archived, pinned, hidden, last_read_at, tool_names FROM sessions WHERE session_key = ? AND ended_at IS NULL ORDER BY started_at DESC, id DESC LIMIT 1
 `
 
 func (q *Queries) SessionByKey(ctx context.Context, sessionKey sql.NullString) (Session, error) {
-	row := q.db.QueryRowContext(ctx, sessionByKey, sessionKey)
+	row := q.db.QueryRowContext(ctx, SessionByKey, sessionKey)
 	var i Session
 	err := row.Scan(
 		&i.ID,
@@ -577,7 +588,7 @@ func (q *Queries) SessionByKey(ctx context.Context, sessionKey sql.NullString) (
 	return i, err
 }
 
-const sessionTotals = `-- name: SessionTotals :one
+const SessionTotals = `-- name: SessionTotals :one
 SELECT COUNT(*) AS sessions, CAST(COALESCE(MAX(COALESCE(last_activity_at, started_at)), 0) AS REAL) AS last_activity
 FROM sessions
 `
@@ -588,13 +599,13 @@ type SessionTotalsRow struct {
 }
 
 func (q *Queries) SessionTotals(ctx context.Context) (SessionTotalsRow, error) {
-	row := q.db.QueryRowContext(ctx, sessionTotals)
+	row := q.db.QueryRowContext(ctx, SessionTotals)
 	var i SessionTotalsRow
 	err := row.Scan(&i.Sessions, &i.LastActivity)
 	return i, err
 }
 
-const setSystemPromptHash = `-- name: SetSystemPromptHash :execrows
+const SetSystemPromptHash = `-- name: SetSystemPromptHash :execrows
 UPDATE sessions SET system_prompt_hash = ?, system_prompt = NULL WHERE id = ?
 `
 
@@ -604,14 +615,14 @@ type SetSystemPromptHashParams struct {
 }
 
 func (q *Queries) SetSystemPromptHash(ctx context.Context, arg SetSystemPromptHashParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, setSystemPromptHash, arg.SystemPromptHash, arg.ID)
+	result, err := q.db.ExecContext(ctx, SetSystemPromptHash, arg.SystemPromptHash, arg.ID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const setTitle = `-- name: SetTitle :execrows
+const SetTitle = `-- name: SetTitle :execrows
 UPDATE sessions SET title = ?, title_source = ? WHERE id = ?
 `
 
@@ -622,25 +633,14 @@ type SetTitleParams struct {
 }
 
 func (q *Queries) SetTitle(ctx context.Context, arg SetTitleParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, setTitle, arg.Title, arg.TitleSource, arg.ID)
+	result, err := q.db.ExecContext(ctx, SetTitle, arg.Title, arg.TitleSource, arg.ID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const systemPrompt = `-- name: SystemPrompt :one
-SELECT prompt FROM system_prompts WHERE hash = ?
-`
-
-func (q *Queries) SystemPrompt(ctx context.Context, hash string) (string, error) {
-	row := q.db.QueryRowContext(ctx, systemPrompt, hash)
-	var prompt string
-	err := row.Scan(&prompt)
-	return prompt, err
-}
-
-const touchSession = `-- name: TouchSession :execrows
+const TouchSession = `-- name: TouchSession :execrows
 UPDATE sessions
 SET last_activity_at = MAX(COALESCE(last_activity_at, 0), CAST(?1 AS REAL)),
     last_activity_description = ?2, last_activity_provenance = ?3
@@ -655,7 +655,7 @@ type TouchSessionParams struct {
 }
 
 func (q *Queries) TouchSession(ctx context.Context, arg TouchSessionParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, touchSession,
+	result, err := q.db.ExecContext(ctx, TouchSession,
 		arg.At,
 		arg.Description,
 		arg.Provenance,

@@ -42,7 +42,7 @@ WHERE id = sqlc.arg(id);
 -- name: InsertSystemPrompt :exec
 INSERT INTO system_prompts (hash, prompt) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING;
 
--- name: SystemPrompt :one
+-- name: PromptByHash :one
 SELECT prompt FROM system_prompts WHERE hash = ?;
 
 -- name: SetSystemPromptHash :execrows
