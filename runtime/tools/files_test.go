@@ -127,7 +127,7 @@ func TestWriteFileIsAtomic(t *testing.T) {
 			}
 		}
 	}()
-	for i := range 100 {
+	for i := range 30 {
 		must(t, s, "write_file", map[string]any{"path": "f", "content": contents[i%2]})
 	}
 	close(stop)

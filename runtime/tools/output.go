@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -115,7 +115,7 @@ func (o *output) close() error {
 func (o *output) render() string {
 	tail := o.lastBytes()
 	if o.total <= int64(o.limit) {
-		return strings.ToValidUTF8(string(o.head)+string(tail), "\uFFFD")
+		return readable(slices.Concat(o.head, tail))
 	}
 	where := "the complete output could not be kept"
 	switch {
@@ -128,8 +128,8 @@ func (o *output) render() string {
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	return fmt.Sprintf("%s\n[… %d bytes left out; %s …]\n%s", strings.ToValidUTF8(string(head), "\uFFFD"),
-		o.total-int64(len(head)+len(tail)), where, strings.ToValidUTF8(string(tail), "\uFFFD"))
+	return fmt.Sprintf("%s\n[… %d bytes left out; %s …]\n%s", readable(head),
+		o.total-int64(len(head)+len(tail)), where, readable(tail))
 }
 
 // trimTail drops a character that was cut in the middle.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -113,7 +112,7 @@ func (s *Set) readLines(ctx context.Context, r *bufio.Reader, a readFileArgs) (R
 			break
 		}
 	}
-	return Result{Content: strings.ToValidUTF8(out.String(), "\uFFFD") + readTrailer(first, last, line, more)}, nil
+	return Result{Content: readable(out.Bytes()) + readTrailer(first, last, line, more)}, nil
 }
 
 func readTrailer(first, last, lines int, more bool) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,8 +27,10 @@ type Tool struct {
 	// Plan says what the call is about to do, for the approval step. Nil means
 	// a call that always needs approval and is summarised by its name.
 	Plan func(c Call) (Plan, error)
-	// Available reports whether the tool can work now; nil means always.
-	Available func() bool
+	// Available reports whether the tool can work now; nil means always. Its
+	// answers are cached for a short time unless UncachedCheck.
+	Available     func() bool
+	UncachedCheck bool
 	// Interactive marks a tool that waits for a person, so that the turn loop
 	// does not run it beside others (L7).
 	Interactive bool
@@ -44,6 +47,7 @@ type Plan struct {
 
 type entry struct {
 	Tool
+	check   availability
 	compile func() (*jsonschema.Resolved, error)
 }
 
@@ -123,13 +127,10 @@ func (r *registry) lookup(name string) (*entry, bool) {
 // Implements T7.
 func (r *registry) selected(keep func(*entry) bool) []*entry {
 	r.mu.RLock()
-	out := make([]*entry, 0, len(r.entries))
-	for _, e := range r.entries {
-		if keep(e) {
-			out = append(out, e)
-		}
-	}
+	all := slices.Collect(maps.Values(r.entries))
 	r.mu.RUnlock()
+	// keep may ask a tool's check, which may take its time or register tools.
+	out := slices.DeleteFunc(all, func(e *entry) bool { return !keep(e) })
 	slices.SortFunc(out, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -40,4 +41,10 @@ func clip(s string, max int) string {
 		cut--
 	}
 	return s[:cut] + mark
+}
+
+// readable turns what a program wrote into text: a run of bytes that are no
+// UTF-8, or of NUL, which some model providers refuse, becomes one U+FFFD.
+func readable(b []byte) string {
+	return string(bytes.ToValidUTF8(bytes.ReplaceAll(b, []byte{0}, []byte{0xff}), []byte("\uFFFD")))
 }

@@ -97,12 +97,19 @@ func prepare(c *Config) (sandbox, error) {
 		}
 		box.roots = append(box.roots, root)
 	}
-	if err := os.MkdirAll(box.commandHome, 0o700); err != nil {
-		return sandbox{}, fmt.Errorf("home: %w", err)
-	}
 	if c.SpillDir == "" {
 		c.SpillDir = filepath.Join(home, "cache", "tool-output")
 	}
+	for field, dir := range map[string]string{"home": box.commandHome, "spillDir": c.SpillDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return sandbox{}, fmt.Errorf("%s: %w", field, err)
+		}
+	}
+	// A root of its own, so that the model can read the file a result names.
+	if c.SpillDir, err = canonical("spillDir", c.SpillDir); err != nil {
+		return sandbox{}, err
+	}
+	box.roots = append(box.roots, c.SpillDir)
 	return box, nil
 }
 
@@ -147,7 +154,15 @@ func (s *Set) Register(t Tool, override bool) error {
 }
 
 func (s *Set) offered(e *entry) bool {
-	return s.toolsets.enabled(e.Toolset) && (e.Available == nil || e.Available())
+	switch {
+	case !s.toolsets.enabled(e.Toolset):
+		return false
+	case e.Available == nil:
+		return true
+	case e.UncachedCheck:
+		return e.Available()
+	}
+	return e.check.ask(s.config.Clock.Now(), e.Available)
 }
 
 // Definitions lists the tools the model may call now, sorted by name.

@@ -126,7 +126,7 @@ func TestT7Definitions(t *testing.T) {
 	s := newTestSet(t, nil)
 	there := false
 	for _, name := range []string{"zz", "aa"} {
-		err := s.Register(Tool{Definition: Definition{Name: name, Parameters: object(nil)}, Toolset: "mcp-x", Handler: okHandler, Available: func() bool { return there }}, false)
+		err := s.Register(Tool{Definition: Definition{Name: name, Parameters: object(nil)}, Toolset: "mcp-x", Handler: okHandler, Available: func() bool { return there }, UncachedCheck: true}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -100,14 +99,4 @@ func (e ending) result(output string, timeout time.Duration) Result {
 	}
 	r.Content = output + r.Content
 	return r
-}
-
-// createSpill opens the file for the complete output of one command. It is
-// readable by the owner only, because output can hold anything.
-func (s *Set) createSpill(callID string) (*os.File, error) {
-	if err := os.MkdirAll(s.config.SpillDir, 0o700); err != nil {
-		return nil, err
-	}
-	name := s.config.Clock.Now().UTC().Format("20060102_150405_") + strings.ToLower(callID[:8]) + ".txt"
-	return os.OpenFile(filepath.Join(s.config.SpillDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }

@@ -31,7 +31,8 @@ func TestTerminalResults(t *testing.T) {
 		{"for i in 1 2 3; do echo o$i; echo e$i >&2; done", "o1\ne1\no2\ne2\no3\ne3\n[exit code 0]"},
 		{"read x; echo \"got <$x>\"", "got <>\n[exit code 0]"},
 		{"(exec 3<>/dev/tty) 2>/dev/null && echo has a terminal || echo no terminal", "no terminal\n[exit code 0]"},
-		{"printf 'a\\377b'", "a\uFFFDb\n[exit code 0]"},
+		{"printf 'a\\377b\\000\\000c'", "a\uFFFDb\uFFFDc\n[exit code 0]"},
+		{"[ $$ = $(cut -d' ' -f6 /proc/$$/stat) ] && echo leads its session", "leads its session\n[exit code 0]"},
 		{"pwd", s.sandbox.roots[0] + "\n[exit code 0]"},
 	}
 	for _, tt := range tests {
