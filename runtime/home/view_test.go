@@ -233,6 +233,33 @@ func TestView_ConcurrentReaders(t *testing.T) {
 	readers.Wait()
 }
 
+func TestDerive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	oldFile(t, path, "on: true\n", time.Hour)
+	c := testclock.NewFakePassiveClock(time.Now())
+	runs := 0
+	gate := Derive(NewView(path, c), func(c *Config, err error) bool { runs++; return err == nil && c.Bool("on") })
+	for range 5 {
+		step(c)
+		if !gate.Get() {
+			t.Fatal("off")
+		}
+	}
+	if runs != 1 {
+		t.Errorf("computed %d times for one reading", runs)
+	}
+	oldFile(t, path, "on: [\n", time.Minute)
+	step(c)
+	if gate.Get() {
+		t.Error("M-8: on while the file cannot be read")
+	}
+	oldFile(t, path, "on: true\n", time.Second)
+	step(c)
+	if !gate.Get() {
+		t.Error("off after it was corrected")
+	}
+}
+
 // reportCPU adds the CPU time of one operation, which a busy machine does not inflate as it does ns/op.
 func reportCPU(b *testing.B, run func()) {
 	used := func() int64 {
@@ -269,6 +296,18 @@ func BenchmarkView(b *testing.B) {
 		if on == 0 {
 			b.Fatal("never on")
 		}
+	})
+	b.Run("derived", func(b *testing.B) {
+		gate := Derive(NewView(path, clock.RealClock{}), func(c *Config, err error) bool {
+			return err == nil && c.Bool("telemetry", "shared_metrics", "enabled")
+		})
+		reportCPU(b, func() {
+			for b.Loop() {
+				if !gate.Get() {
+					b.Fatal("off")
+				}
+			}
+		})
 	})
 	b.Run("config", func(b *testing.B) {
 		v := NewView(path, clock.RealClock{})
