@@ -126,11 +126,12 @@ func parseConfig(data []byte) (*yaml.Node, error) {
 // checkMerged proves that the text to be written holds the declared values and every other key unchanged, so that
 // a fault of the YAML printer cannot cost a person their settings.
 func checkMerged(before, after []byte, want []leaf, drop [][]string) error {
-	var a, b map[string]any
-	if err := yaml.Unmarshal(before, &a); err != nil {
+	a, err := decodeYAML(before)
+	if err != nil {
 		return err
 	}
-	if err := yaml.Unmarshal(after, &b); err != nil {
+	b, err := decodeYAML(after)
+	if err != nil {
 		return fmt.Errorf("the merged text does not parse: %w", err)
 	}
 	for _, l := range want {
@@ -191,7 +192,7 @@ func setPath(m *yaml.Node, path []string, value any) (bool, error) {
 	current := m.Content[i+1]
 	if last {
 		var have any
-		if err := current.Decode(&have); err == nil && holds(have, value) {
+		if err := current.Decode(&have); err == nil && holds(stringKeys(have), value) {
 			return false, nil
 		}
 	} else {
@@ -307,12 +308,43 @@ func canonical(v any) any {
 			out[k] = canonical(e)
 		}
 		return out
+	}
+	return v
+}
+
+// decodeYAML reads a document whose top is a mapping, or nothing.
+func decodeYAML(data []byte) (map[string]any, error) {
+	var v any
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	switch v := stringKeys(v).(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return v, nil
+	default:
+		return nil, errors.New("the document is not a mapping of keys")
+	}
+}
+
+// stringKeys makes the keys of all mappings texts: people write chat ids as keys, and YAML reads those as numbers.
+func stringKeys(v any) any {
+	switch v := v.(type) {
 	case map[any]any:
-		out := make(map[any]any, len(v))
+		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = canonical(e)
+			out[fmt.Sprint(k)] = stringKeys(e)
 		}
 		return out
+	case map[string]any:
+		for k, e := range v {
+			v[k] = stringKeys(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = stringKeys(e)
+		}
 	}
 	return v
 }

@@ -184,6 +184,9 @@ func TestConfig_LiteralTrue_M2(t *testing.T) {
 	if c.String("s") != "text" || c.String("n") != "" || n != 7 || !ok || f != 1.5 || !fok || notInt || strings.Join(c.Strings("l"), "") != "ab" || strings.Join(c.Strings("s"), "") != "text" || !c.IsFalse("off") || c.IsFalse("none") {
 		t.Errorf("accessors: %+v", c)
 	}
+	if ids, err := ParseConfig([]byte("chats: {-100123: {name: x}}\n7: y\n")); err != nil || ids.String("chats", "-100123", "name") != "x" || ids.String("7") != "y" {
+		t.Errorf("numbers as keys: %v", err)
+	}
 	into := struct {
 		Size  int    `yaml:"size"`
 		Other string `yaml:"other"`
