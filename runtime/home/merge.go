@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -35,6 +36,9 @@ func leaves(m map[string]any, prefix []string) []leaf {
 // All other keys stay, with their comments. It returns the text as it is when nothing has to change. A removed key
 // is not given an older value back. Implements N-21 and the answer to NQ-5.
 func mergeConfig(onDisk []byte, declared map[string]any, drop [][]string) ([]byte, error) {
+	if !utf8.Valid(onDisk) {
+		return nil, errors.New("the file is not UTF-8 text")
+	}
 	doc, err := parseConfig(onDisk)
 	if err != nil {
 		return nil, err
@@ -87,7 +91,11 @@ func appendConfig(onDisk []byte, declared map[string]any) ([]byte, error) {
 	if len(onDisk) > 0 && !bytes.HasSuffix(onDisk, []byte("\n")) {
 		onDisk = append(bytes.Clone(onDisk), '\n')
 	}
-	return append(bytes.Clone(onDisk), text...), nil
+	out := append(bytes.Clone(onDisk), text...)
+	if _, err := parseConfig(out); err != nil { // such as after an end-of-document mark
+		return nil, err
+	}
+	return out, checkMerged(onDisk, out, leaves(declared, nil), nil)
 }
 
 func encodeYAML(v any) ([]byte, error) {
