@@ -57,11 +57,7 @@ func (r *Rendezvous) Claim(offer Offer) ClaimResult {
 	case CouldNotOpen:
 		return ClaimResult{Outcome: CouldNotOpen, Err: attempt.Err}
 	case HeldByAnother:
-		result := ClaimResult{Outcome: HeldByAnother}
-		if holder, ok := LockOwner(r.LockPath()); ok {
-			result.Holder = &holder
-		}
-		return result
+		return ClaimResult{Outcome: HeldByAnother, Holder: livingHolder(r.LockPath(), r.cfg.Observe)}
 	}
 	r.lock = attempt.Lock
 	r.retracted = false

@@ -5,8 +5,10 @@
 //   - process identity: pid plus kernel start time, never a pid alone (liveness.go, identity_*.go);
 //   - advisory locks held for life: gateway.lock in a home, host-<role>.lock in the rendezvous directory (lock.go);
 //   - the per-home pid file and the kill guard (pidrecord.go, killguard.go, homeclaim.go);
-//   - the rendezvous record that names the host's owner, and the proof of its staleness (record.go, staleness.go, rendezvous.go);
-//   - the control socket: wire, server, client and the typed verbs (wire.go, server.go, client.go, verbs.go);
+//   - the rendezvous record that names the host's owner, its directory, the claim on it and the proof of its staleness
+//     (record.go, lockdir.go, rendezvous.go, claim.go, staleness.go);
+//   - the control socket: its address, wire, server, client and typed verbs (socket_path.go, bind.go, wire.go, server.go,
+//     client.go, verbs.go);
 //   - gateway_state.json and the start-storm breaker (state.go, startstorm.go).
 //
 // It must never read the environment (callers pass directories in), never signal a process, never decide whether to start

@@ -16,6 +16,9 @@ import (
 // thousands of profiles.
 const maxFileBytes = 8 << 20
 
+// errFileTooLarge means that a file is beyond [maxFileBytes] and cannot be one of ours.
+var errFileTooLarge = errors.New("file is too large")
+
 // readSmallFile reads a regular file. Opening never blocks, whatever the path turns out to be.
 func readSmallFile(path string) ([]byte, error) {
 	data, _, err := readFileAndInfo(path)
@@ -40,7 +43,7 @@ func readFileAndInfo(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if len(data) > maxFileBytes {
-		return nil, nil, fmt.Errorf("%s is larger than %d bytes", path, maxFileBytes)
+		return nil, nil, fmt.Errorf("%s: %w: more than %d bytes", path, errFileTooLarge, maxFileBytes)
 	}
 	return data, info, nil
 }

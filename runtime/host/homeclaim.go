@@ -36,11 +36,7 @@ func ClaimHome(home string, record PIDRecord, log logr.Logger) HomeClaimResult {
 	attempt := TryLock(filepath.Join(home, LockFileName))
 	switch attempt.Outcome {
 	case HeldByAnother:
-		result := HomeClaimResult{Outcome: HeldByAnother}
-		if holder, ok := LockOwner(filepath.Join(home, LockFileName)); ok {
-			result.Holder = &holder
-		}
-		return result
+		return HomeClaimResult{Outcome: HeldByAnother, Holder: livingHolder(filepath.Join(home, LockFileName), Observe)}
 	case CouldNotOpen:
 		return HomeClaimResult{Outcome: CouldNotOpen, Err: attempt.Err}
 	}

@@ -17,8 +17,8 @@ var (
 	ErrUnprovenPID = errors.New("the process cannot be proved to be the recorded one")
 )
 
-// KillGuard decides whether the process of a record may be signalled on behalf of a home. wantHome and record.HermesHome
-// are compared as [HomeKey] values by the caller-supplied sameHome. wantStart is the fingerprint the caller saw earlier,
+// KillGuard decides whether the process of a record may be signalled on behalf of a home; sameHome compares homes, as
+// [SameHome] does. wantStart is the fingerprint the caller saw earlier,
 // 0 to rely on the record's. It returns nil when the signal is permitted and otherwise one of the errors above, wrapped.
 // Implements G-213.
 func KillGuard(record PIDRecord, wantHome string, wantStart int64, seen Observation, sameHome func(a, b string) bool) error {
@@ -43,4 +43,10 @@ func KillGuard(record PIDRecord, wantHome string, wantStart int64, seen Observat
 	default:
 		return fmt.Errorf("pid %d: %w", record.PID, ErrUnprovenPID)
 	}
+}
+
+// MaySignal is [KillGuard] against the process that runs now.
+// Implements G-213.
+func MaySignal(record PIDRecord, home string, wantStart int64) error {
+	return KillGuard(record, home, wantStart, Observe(record.PID), SameHome)
 }

@@ -141,3 +141,13 @@ func LockOwner(path string) (PIDRecord, bool) {
 	}
 	return ParsePIDRecord(data)
 }
+
+// livingHolder names who holds a lock that was found held. A holder that has just taken it may not have written its name
+// yet; the name of its dead predecessor is not passed on.
+func livingHolder(path string, observe func(pid int) Observation) *PIDRecord {
+	holder, ok := LockOwner(path)
+	if !ok || JudgeProcess(holder.Process(), observe(holder.PID)) == Dead {
+		return nil
+	}
+	return &holder
+}

@@ -118,6 +118,7 @@ func (s *Server) pause() bool {
 // handle serves one connection. An overlong or unfinished request is dropped without a reply.
 func (s *Server) handle(conn *net.UnixConn) {
 	defer conn.Close()
+	// Deadlines are wall-clock times by contract of the net package, so no clock is passed in here.
 	// A connection that waits for its request must not delay Close.
 	stop := context.AfterFunc(s.ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
 	defer stop()

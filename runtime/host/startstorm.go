@@ -54,7 +54,8 @@ func StormDelay(starts []time.Time, now time.Time, limit StormLimit) time.Durati
 func RecordStart(home string, now time.Time, limit StormLimit) (time.Duration, error) {
 	path := filepath.Join(home, StartLogFileName)
 	data, readErr := readSmallFile(path)
-	if errors.Is(readErr, fs.ErrNotExist) {
+	if errors.Is(readErr, fs.ErrNotExist) || errors.Is(readErr, errFileTooLarge) {
+		// Nothing to go by: start afresh, which also cures a log that grew by damage.
 		readErr = nil
 	}
 	starts := append(parseStartLog(data), now)
