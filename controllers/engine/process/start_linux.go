@@ -108,7 +108,7 @@ func (s *supervisor) start(w engine.Workload, want settings) error {
 		return err
 	}
 	opts.hook(hookIntended)
-	s.oomBase = oomKills()
+	s.oomBase = s.eng.opts.oomKills()
 	if err := s.spawn(w, r, logDir); err != nil {
 		if err := (tree{RunID: r.ID, Cgroup: r.Cgroup}).kill(context.Background(), opts.Clock); err != nil {
 			s.log.Error(err, "end a gateway that could not be held")

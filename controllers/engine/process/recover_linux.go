@@ -88,7 +88,7 @@ func (s *supervisor) hold(r *run, id host.ProcessID) bool {
 	}
 	s.proc = h
 	s.eng.reaper.hold(id.PID)
-	s.oomBase, s.heldSince = oomKills(), s.now()
+	s.oomBase, s.heldSince = s.eng.opts.oomKills(), s.now()
 	if r.State != spawnRecorded {
 		s.recordIdentity(r, id)
 		if err := s.save(); err != nil {
