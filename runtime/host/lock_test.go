@@ -136,7 +136,7 @@ func TestTryLockFollowsAReplacedFile(t *testing.T) {
 	})
 	defer tidy.Wait()
 	defer close(stop)
-	for round := range 20_000 {
+	for round := range 5_000 {
 		attempt := TryLock(path)
 		if attempt.Outcome != Acquired {
 			continue
