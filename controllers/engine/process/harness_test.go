@@ -25,6 +25,9 @@ import (
 
 const patience = 30 * time.Second
 
+// obs keeps conditions on one line.
+type obs = engine.Observation
+
 // world is one engine directory, one home and what runs in them.
 type world struct {
 	t    *testing.T

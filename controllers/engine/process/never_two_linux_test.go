@@ -143,7 +143,7 @@ func TestStopOfAnAdoptedGateway_G1(t *testing.T) {
 	}
 }
 
-// G2: only declared variables and the engine's own reach a gateway.
+// Only declared variables and the engine's own reach a gateway.
 func TestEnvironmentIsBuilt(t *testing.T) {
 	w := newWorld(t)
 	load := w.workload()

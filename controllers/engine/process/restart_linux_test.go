@@ -231,7 +231,7 @@ func TestRevisionMismatchDoesNotLoop(t *testing.T) {
 	}
 }
 
-// A settled gateway costs no writes, no announcements and one question per interval.
+// A settled gateway costs no writes and no announcements, however often it is asked whether it lives.
 func TestSettledIsQuiet(t *testing.T) {
 	w := newWorld(t)
 	clk := w.fakeTime()
