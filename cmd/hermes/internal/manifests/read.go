@@ -199,7 +199,7 @@ func split(raw []byte) []part {
 	for {
 		text, err := reader.ReadBytes('\n')
 		line++
-		if bytes.HasPrefix(text, []byte("---")) && len(bytes.TrimLeft(text, "-")) < len(text)-2 {
+		if isSeparator(text) {
 			flush()
 			current = part{start: line + 1, line: line + 1}
 			if rest := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("---"))); len(rest) > 0 && rest[0] != '#' {
@@ -216,6 +216,12 @@ func split(raw []byte) []part {
 			return parts
 		}
 	}
+}
+
+// isSeparator knows the end of a document: three dashes and then space or nothing. Four dashes are text.
+func isSeparator(line []byte) bool {
+	rest, found := bytes.CutPrefix(line, []byte("---"))
+	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
 func splitJSON(raw []byte) []part {
@@ -249,7 +255,8 @@ func decode(text []byte) ([]*unstructured.Unstructured, error) {
 	// Strict: a key given twice is a mistake that must not be decided by order.
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+		text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+		return nil, errors.New(strings.TrimPrefix(text, "unmarshal errors: "))
 	}
 	var content map[string]any
 	if err := utilyaml.Unmarshal(asJSON, &content); err != nil {

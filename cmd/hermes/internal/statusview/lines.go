@@ -30,11 +30,7 @@ func Lines(lines []Line, t Terminal) string {
 		for _, more := range text[1:] {
 			p.line(strings.Repeat(" ", column)+more, "")
 		}
-		if l.Remedy != "" {
-			for _, line := range remedyLines(l.Remedy, p.width, column) {
-				p.line(line, dim)
-			}
-		}
+		p.remedy(l.Remedy, column)
 	}
 	return p.String()
 }

@@ -207,10 +207,21 @@ func (p *page) marked(symbol, color, text string) {
 func (p *page) object(c columns, r Row) {
 	symbol, color := look(r.Verdict)
 	p.marked(symbol, color, c.row(r.Kind, c.nameOf(r), c.sinceOf(r), clean(r.State)))
-	if r.Remedy != "" {
-		for _, line := range remedyLines(r.Remedy, p.width, p.width-c.state) {
-			p.line(line, dim)
-		}
+	p.remedy(r.Remedy, p.width-c.state)
+}
+
+// remedy prints a command below what it cures. It is spelt with the terminal's characters before it is
+// broken into lines: one that is cut afterwards could not be run.
+func (p *page) remedy(command string, column int) {
+	if command == "" {
+		return
+	}
+	width := p.width
+	if p.ASCII {
+		command, width = ascii(command), width-1 // "->" is one column wider than the arrow
+	}
+	for _, line := range remedyLines(command, width, column) {
+		p.line(line, dim)
 	}
 }
 
