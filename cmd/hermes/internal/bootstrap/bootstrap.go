@@ -110,10 +110,14 @@ func defaultGateway(ctx context.Context, cfg *rest.Config) error {
 		return err
 	}
 	// By apply, not by create: who creates an object owns the fields that the server fills in, and the first
-	// person to declare one of them would have a conflict with hermes up.
+	// person to declare one of them would have a conflict with hermes up. The label is a field for hermes up to
+	// own: an object that nobody owns anything of counts as made before the first apply, with the same conflict.
 	raw, err := json.Marshal(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Gateway",
-		"metadata": map[string]any{"name": v1alpha1.DefaultGatewayName, "namespace": defaultNamespace},
+		"metadata": map[string]any{
+			"name": v1alpha1.DefaultGatewayName, "namespace": defaultNamespace,
+			"labels": map[string]any{v1alpha1.LabelAppliedBy: "up"},
+		},
 	})
 	if err != nil {
 		return err
