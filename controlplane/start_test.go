@@ -170,6 +170,11 @@ func gone(pid int) bool {
 	return strings.HasPrefix(state, "Z")
 }
 
+func TestLongDataDirectory(t *testing.T) {
+	// Longer than the 108 bytes of a Unix socket address.
+	start(t, filepath.Join(t.TempDir(), strings.Repeat("long/", 40)))
+}
+
 func TestStopTwice(t *testing.T) {
 	s := start(t, t.TempDir())
 	for range 2 {
