@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"hermes.dev/hermes/cmd/hermes/internal/datadir"
 	"hermes.dev/hermes/cmd/hermes/internal/statusview"
@@ -31,12 +34,11 @@ func (m *machine) kill(pid int) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		m.t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for host.ProcessLiveness(p) != host.Dead {
-		if time.Now().After(deadline) {
-			m.t.Fatalf("pid %d survives SIGKILL", pid)
-		}
-		time.Sleep(time.Millisecond) //nolint:forbidigo // the kernel offers no event for a process that is not our child
+	err := wait.PollUntilContextTimeout(m.t.Context(), 5*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		return host.ProcessLiveness(p) == host.Dead, nil
+	})
+	if err != nil {
+		m.t.Fatalf("pid %d survives SIGKILL: %v", pid, err)
 	}
 }
 
