@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -100,6 +101,22 @@ func TestApplySaysWhatChanged(t *testing.T) {
 	}
 	if spec := got.Object["spec"].(map[string]any); spec["suspended"] != nil {
 		t.Errorf("suspended is still %v", spec["suspended"])
+	}
+}
+
+// A controller that writes status between our two requests does not make an apply a change.
+func TestSameLooksAtWhatIsDeclared(t *testing.T) {
+	object := func(version, suspended, status string) *unstructured.Unstructured {
+		o := Parse("f", []byte(profile("a", "{suspended: "+suspended+"}")))[0].Object
+		o.SetResourceVersion(version)
+		o.Object["status"] = map[string]any{"x": status}
+		return o
+	}
+	if !same(object("1", "true", "a"), object("2", "true", "b")) {
+		t.Error("a change of status counts as one of the declaration")
+	}
+	if same(object("1", "true", "a"), object("2", "false", "a")) {
+		t.Error("a change of spec does not count")
 	}
 }
 

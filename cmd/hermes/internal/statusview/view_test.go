@@ -205,6 +205,7 @@ func TestVerdict(t *testing.T) {
 		"ready about an older spec is no news": {profile(func(p *v1alpha1.Profile) { p.Generation = 2 }), Progressing, "Reconciling"},
 		"unknown is not ready":                 {profile(set(metav1.ConditionUnknown, "NotResponding")), NotReady, "NotResponding"},
 		"on its way":                           {profile(set(metav1.ConditionFalse, v1alpha1.ReasonReconciling)), Progressing, "Reconciling"},
+		"waits for its gateway":                {profile(set(metav1.ConditionFalse, v1alpha1.ReasonWaitingForGateway)), Progressing, "WaitingForGateway"},
 		"stalled while reconciling": {profile(func(p *v1alpha1.Profile) {
 			set(metav1.ConditionFalse, v1alpha1.ReasonReconciling)(p)
 			p.Status.Conditions = append(p.Status.Conditions, condition("Stalled", metav1.ConditionTrue, 0, "x", ""))
