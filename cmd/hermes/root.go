@@ -63,7 +63,7 @@ func newRoot(c *cli) *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"machine", "This machine:", []*cobra.Command{newUp(c), newDown(c), newKubeconfig(c), newDoctor(c), newOperator(c)}},
+		{"machine", "This machine:", []*cobra.Command{newUp(c), newDown(c), newKubeconfig(c), newDoctor(c), newOperator(c), newGateway(c)}},
 		{"objects", "Declarations:", []*cobra.Command{newApply(c), newGet(c), newDelete(c), newExplain(c), newStatus(c)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
