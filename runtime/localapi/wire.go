@@ -144,6 +144,8 @@ type Event struct {
 	Command string `json:"command,omitempty"`
 	// Reason says why approval is asked.
 	Reason string `json:"reason,omitempty"`
+	// Decision comes with approval_done: once, session, always or deny.
+	Decision string `json:"decision,omitempty"`
 	// Result is the beginning of a tool's result.
 	Result  string `json:"result,omitempty"`
 	IsError bool   `json:"is_error,omitempty"`
@@ -177,6 +179,8 @@ type SessionInfo struct {
 // SessionDetail is a session with its transcript.
 type SessionDetail struct {
 	SessionInfo
+	// Unfinished says that the last turn ended before its reply and that it can be resumed.
+	Unfinished bool            `json:"unfinished"`
 	Transcript []TranscriptRow `json:"transcript"`
 }
 
@@ -206,9 +210,14 @@ type Error struct {
 	Code string `json:"code"`
 	// RetryAfter is when trying again makes sense, in seconds; 0 when unknown.
 	RetryAfter int64 `json:"retry_after,omitempty"`
-	// Status is the HTTP status.
+	// Status is the HTTP status, 0 when there is none.
 	Status int `json:"-"`
+	// Err is what lies underneath, on the side where it happened.
+	Err error `json:"-"`
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives what lies underneath.
+func (e *Error) Unwrap() error { return e.Err }
