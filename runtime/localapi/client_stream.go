@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"hermes.dev/hermes/runtime/llm/sse"
 )
@@ -48,6 +49,7 @@ func (c *Client) Stream(ctx context.Context, r CompletionRequest, handle func(St
 	defer resp.Body.Close()
 	s := streamReader{handle: handle, final: Final{Session: resp.Header.Get(SessionHeader)}}
 	err = s.read(resp.Body)
+	s.final.Reply = s.reply.String()
 	var stated *Error
 	if err != nil && !errors.As(err, &stated) {
 		err = c.broken(ctx, r.Model, err)
@@ -58,6 +60,7 @@ func (c *Client) Stream(ctx context.Context, r CompletionRequest, handle func(St
 type streamReader struct {
 	handle func(StreamItem)
 	final  Final
+	reply  strings.Builder
 }
 
 func (s *streamReader) read(body io.Reader) error {
@@ -91,7 +94,7 @@ func (s *streamReader) event(data []byte) error {
 	}
 	switch e.Type {
 	case "tool_start", "retry":
-		s.final.Reply = "" // not the reply, or void
+		s.reply.Reset() // not the reply, or void
 	case "done":
 		s.final.Info, s.final.Usage = e.Info, e.Usage
 	}
@@ -115,7 +118,7 @@ func (s *streamReader) chunk(data []byte) error {
 			s.final.FinishReason = *choice.FinishReason
 		}
 		if d := choice.Delta; d != nil && (d.Content != "" || d.ReasoningContent != "") {
-			s.final.Reply += d.Content
+			s.reply.WriteString(d.Content)
 			s.handle(StreamItem{Text: d.Content, Reasoning: d.ReasoningContent})
 		}
 	}

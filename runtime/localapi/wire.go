@@ -23,6 +23,8 @@ type CompletionRequest struct {
 	// Messages end with what the user says now. In a session only that last one is used;
 	// without one, all of them begin a new session.
 	Messages []RequestMessage `json:"messages"`
+	// N must be 1 or absent.
+	N *int `json:"n,omitempty"`
 	// Stream answers with server-sent events.
 	Stream bool `json:"stream,omitempty"`
 	// StreamOptions as in OpenAI's API.
@@ -158,7 +160,7 @@ type Event struct {
 
 // Decision is the body of an answer to an approval.
 type Decision struct {
-	// Decision: once, session, always or deny.
+	// Decision: once, session, always, deny, or nobody when there is nobody to ask.
 	Decision string `json:"decision"`
 }
 
@@ -214,6 +216,9 @@ type Error struct {
 	Status int `json:"-"`
 	// Err is what lies underneath, on the side where it happened.
 	Err error `json:"-"`
+	// final asks client libraries not to send the request again by themselves: what the user said is stored, or only a
+	// person can help.
+	final bool
 }
 
 // Error implements error.

@@ -17,7 +17,7 @@ const (
 
 // approve answers the question of a tool call: by --yes, by a person, or with no.
 func (c *Chat) approve(ctx context.Context, r *renderer, e localapi.Event) {
-	decision := deny
+	decision := "nobody"
 	switch {
 	case c.Yes:
 		decision = once
