@@ -191,12 +191,17 @@ func mustRefuse(t *testing.T, err error, field string, words ...string) {
 		return
 	}
 	for _, c := range causes(err) {
-		if c.Field == field && containsAll(c.Message, words) {
+		if dotted(c.Field) == dotted(field) && containsAll(c.Message, words) {
 			return
 		}
 	}
 	t.Errorf("no cause refuses %s with %q:\n%+v", field, words, causes(err))
 }
+
+var mapKey = regexp.MustCompile(`\[([^\]]*[^\]\d][^\]]*)\]`)
+
+// dotted writes the keys of maps one way: the server puts them in brackets or after a dot, by who refuses.
+func dotted(field string) string { return mapKey.ReplaceAllString(field, ".$1") }
 
 func causes(err error) []metav1.StatusCause {
 	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the client returns it unwrapped

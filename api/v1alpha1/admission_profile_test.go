@@ -148,6 +148,15 @@ var profileRules = []ruleCase{
 		},
 	},
 	valueSourceCase("spec.mcpServers.*.headers[].valueFrom", "spec.mcpServers.remote.headers[1].valueFrom", "spec.mcpServers[remote].headers[1].valueFrom"),
+	{
+		// What is no duration would be stored and then fail to decode in everyone who watches Profiles.
+		kind: "Profile", path: "spec.mcpServers.*.timeout", message: "timeout must be a duration",
+		accept: []change{text("spec.mcpServers.local.timeout", "1m30s")},
+		refuse: []refusal{
+			refused("spec.mcpServers[local].timeout", text("spec.mcpServers.local.timeout", "soon")),
+			refused("spec.mcpServers[local].timeout", text("spec.mcpServers.local.timeout", "500ms")),
+		},
+	},
 	urlCase("spec.mcpServers.*.url", "spec.mcpServers.remote.url", "spec.mcpServers[remote].url", "http or https"),
 	{
 		kind: "Profile", path: "spec.model", message: "provider custom needs baseURL",

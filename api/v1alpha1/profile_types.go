@@ -286,7 +286,8 @@ type MCPServerSpec struct {
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
 
-	// Timeout of one call.
+	// Timeout of one call, for example 30s.
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="timeout must be a duration of at least 1s, for example 30s"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
