@@ -141,7 +141,7 @@ func TestOneBadDocumentNeverHidesTheOthers(t *testing.T) {
 		"f:19 (document 5): profile.hermes/bad-version: has apiVersion hermes/v1: write apiVersion: hermes.dev/v1alpha1",
 		"f:23 (document 6): nothing.example.com/bad-kind: this control plane does not know kind Nothing in example.com/v1",
 		"f:27 (document 7): profile.hermes.dev/alice: is declared twice, the first time in f:2 (document 1)",
-		"f:32 (document 8): profile.hermes.dev/root: metadata.name is reserved: choose another name than hermes, test, tmp, root or sudo",
+		"f:32 (document 8): profile.hermes.dev/root: metadata: metadata.name is reserved: choose another name than hermes, test, tmp, root or sudo",
 		"profile.hermes.dev/zed created",
 	}
 	if diff := cmp.Diff(want, lines(results)); diff != "" {
