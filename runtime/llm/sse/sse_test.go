@@ -1,4 +1,4 @@
-package llm
+package sse
 
 import (
 	"bytes"
@@ -11,14 +11,18 @@ import (
 
 func events(t *testing.T, r io.Reader, limit int) ([]string, error) {
 	t.Helper()
-	d := newSSEDecoder(r, limit)
+	d := NewDecoder(r, limit)
 	var out []string
 	for range 1 << 16 {
-		b, err := d.next()
+		e, err := d.Next()
 		if err != nil {
 			return out, err
 		}
-		out = append(out, string(b))
+		text := string(e.Data)
+		if e.Name != "" {
+			text = e.Name + "=" + text
+		}
+		out = append(out, text)
 	}
 	t.Fatal("the decoder does not end")
 	return nil, nil
@@ -34,13 +38,15 @@ func TestSSE(t *testing.T) {
 		{"carriage returns", "data: a\r\n\r\n", []string{"a"}, io.EOF},
 		{"no space", "data:a\n\n", []string{"a"}, io.EOF},
 		{"several lines", "data: a\ndata: b\n\n", []string{"a\nb"}, io.EOF},
-		{"other fields", "event: x\nid: 1\ndata: a\nretry: 5\n\n", []string{"a"}, io.EOF},
+		{"other fields", "event: x\nid: 1\ndata: a\nretry: 5\n\n", []string{"x=a"}, io.EOF},
+		{"a name is one event's own", "event: x\ndata: a\n\ndata: b\n\n", []string{"x=a", "b"}, io.EOF},
+		{"a comment inside", "event: x\n: c\ndata: a\n\n", []string{"x=a"}, io.EOF},
 		{"L9 comment", ": ping\n\ndata: a\n\n", []string{"", "", "a"}, io.EOF},
 		{"L9 empty data", "data:\n\ndata: \n\n", []string{"", ""}, io.EOF},
 		{"last blank line missing", "data: a\n", []string{"a"}, io.EOF},
 		{"cut in a line", "data: a\n\ndata: b", []string{"a"}, io.ErrUnexpectedEOF},
-		{"too large a line", "data: " + strings.Repeat("x", 9000) + "\n\n", nil, errFrameTooLarge},
-		{"too large an event", strings.Repeat("data: "+strings.Repeat("x", 900)+"\n", 9), nil, errFrameTooLarge},
+		{"too large a line", "data: " + strings.Repeat("x", 9000) + "\n\n", nil, ErrTooLarge},
+		{"too large an event", strings.Repeat("data: "+strings.Repeat("x", 900)+"\n", 9), nil, ErrTooLarge},
 		{"long line", "data: " + strings.Repeat("x", 7000) + "\n\n", []string{strings.Repeat("x", 7000)}, io.EOF},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,38 +73,9 @@ func FuzzSSE(f *testing.F) {
 			t.Fatalf("%q %v, but byte by byte %q %v", a, errA, b, errB)
 		}
 		for _, e := range a {
-			if len(e) > limit+len(a) {
+			if len(e) > 2*limit+len(a)+1 { // a name and its data
 				t.Fatalf("event of %d bytes", len(e))
 			}
-		}
-	})
-}
-
-// FuzzAnswer: no stream makes the client panic, and none that lacks its end becomes a message.
-func FuzzAnswer(f *testing.F) {
-	f.Add([]byte(`{"choices":[{"delta":{"content":"a","tool_calls":[{"index":0,"id":"x","function":{"name":"n","arguments":"{"}}]}}]}`), false)
-	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":-5,"function":{"arguments":{"a":1}}}]},"finish_reason":"stop"}]}`), true)
-	f.Add([]byte(`{"error":"x"}`), false)
-	f.Add([]byte(`{"error":{"code":5,"message":null}}`), true)
-	f.Fuzz(func(t *testing.T, event []byte, done bool) {
-		c := &Client{}
-		c.o.Route, _ = NewRoute("openai", "")
-		var a assembler
-		for range 2 {
-			if _, err := c.addEvent(&a, event, func(Delta) {}); err != nil {
-				return
-			}
-		}
-		r, err := a.response("h", done)
-		if err == nil && !done && a.finish == "" {
-			t.Fatalf("a cut stream became %+v", r)
-		}
-		seen := map[string]bool{}
-		for _, tc := range r.Message.ToolCalls {
-			if tc.ID == "" || seen[tc.ID] {
-				t.Fatalf("call ids %+v", r.Message.ToolCalls)
-			}
-			seen[tc.ID] = true
 		}
 	})
 }
