@@ -33,6 +33,8 @@ type Cluster struct {
 	Dir, Data, Home string
 	// Env is added to the environment of every hermes command.
 	Env []string
+	// beforeRemoval runs at the end, when nothing runs any more.
+	beforeRemoval []func()
 }
 
 // newCluster makes an empty HOME and an unused data directory. Everything is taken down at the end.
@@ -72,6 +74,9 @@ func (c *Cluster) destroy() {
 	}
 	if c.t.Failed() {
 		c.t.Log(c.logs())
+	}
+	for _, f := range c.beforeRemoval {
+		f()
 	}
 	if err := os.RemoveAll(c.Dir); err != nil {
 		c.t.Error(err)

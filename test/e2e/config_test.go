@@ -70,7 +70,7 @@ func TestMistakesRecoverByThemselves(t *testing.T) {
 	for name, mistake := range map[string]struct{ spec, condition, reason, says string }{
 		"suspended": {"  suspended: true\n", "Ready", "Suspended", ""},
 		"homeless":  {"  gatewayRef: {name: nowhere}\n", "Ready", "GatewayNotFound", `"nowhere"`},
-		"overlay":   {"  config: {model: {default: other}}\n", "Ready", "ConfigInvalid", "model"},
+		"overlay":   {"  config: {model: {provider: openai}}\n", "Ready", "ConfigInvalid", "model"},
 		"toolset":   {"  toolsets: [nonsense]\n", "Ready", "ConfigInvalid", "nonsense"},
 		"reference": {"  identity: {soulFrom: {configMapKeyRef: {name: absent, key: soul}}}\n", "Ready", "ConfigMapNotFound", "absent"},
 	} {

@@ -56,7 +56,7 @@ func TestBrokenProfilesStopAtThemselves(t *testing.T) {
 
 	AwaitCondition(c, k, profile("corrupt"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonStoreCorrupt)
 	AwaitCondition(c, k, profile("blocked"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonHomeWriteFailed)
-	AwaitCondition(c, k, profile("unreadable"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonConfigInvalid)
+	AwaitCondition(c, k, profile("unreadable"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonHomeWriteFailed)
 	for _, name := range []string{"corrupt", "blocked", "unreadable"} {
 		if _, err := c.Turn(name, "", "hello"); err == nil {
 			t.Errorf("%s answers", name)

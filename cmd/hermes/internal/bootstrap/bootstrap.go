@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -97,19 +98,21 @@ func mapper() meta.RESTMapper {
 	return kube.OursFirst(m)
 }
 
-// defaultGateway creates the Gateway that profiles use when they name none. One that is there is left alone.
+// defaultGateway creates the Gateway that profiles use when they name none. One that is there is left alone. It is
+// applied, not posted: whoever posts an object owns every default in it, and a person who then declares one of those
+// fields would meet a conflict.
 func defaultGateway(ctx context.Context, cfg *rest.Config) error {
 	client, err := kube.HermesClient(cfg)
 	if err != nil {
 		return err
 	}
-	g := &v1alpha1.Gateway{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Gateway"},
-		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DefaultGatewayName, Namespace: defaultNamespace},
+	err = client.Get().Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		body := fmt.Sprintf(`{"apiVersion":%q,"kind":"Gateway","metadata":{"name":%q}}`, v1alpha1.GroupVersion, v1alpha1.DefaultGatewayName)
+		err = client.Patch(types.ApplyPatchType).Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).
+			VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, metav1.ParameterCodec).Body([]byte(body)).Do(ctx).Error()
 	}
-	err = client.Post().Namespace(defaultNamespace).Resource("gateways").
-		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, metav1.ParameterCodec).Body(g).Do(ctx).Error()
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	if err != nil {
 		return fmt.Errorf("default gateway: %w", err)
 	}
 	return nil
