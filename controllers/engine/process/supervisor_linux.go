@@ -44,6 +44,8 @@ type supervisor struct {
 	ready    bool
 	identity host.Identity
 	missed   int
+	// heldSince is when this engine started or adopted the run; its startup deadline counts from there.
+	heldSince time.Time
 	// oomBase is the machine's OOM kill count when the run was last seen alive.
 	oomBase int64
 	// releaseSlot gives the start slot back; it may be called at any time.

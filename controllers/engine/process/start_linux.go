@@ -108,14 +108,15 @@ func (s *supervisor) start(w engine.Workload, want settings) error {
 		return err
 	}
 	opts.hook(hookIntended)
-	s.oomBase = oomKills()
+	s.oomBase = s.eng.opts.oomKills()
 	if err := s.spawn(w, r, logDir); err != nil {
-		if err := (tree{RunID: r.ID, Cgroup: r.Cgroup}).kill(s.eng.ctx, opts.Clock); err != nil {
+		if err := (tree{RunID: r.ID, Cgroup: r.Cgroup}).kill(context.Background(), opts.Clock); err != nil {
 			s.log.Error(err, "end a gateway that could not be held")
 		}
 		s.abandon(r)
 		return err
 	}
+	s.heldSince = s.now()
 	opts.hook(hookSpawned)
 	s.recordIdentity(r, s.proc.id)
 	if err := s.save(); err != nil {

@@ -26,7 +26,7 @@ func (s *supervisor) awaitReady(ctx context.Context, want wanted) {
 	}
 	changed, stop := watchDir(r.Home)
 	defer stop()
-	deadline := s.eng.opts.Clock.NewTimer(r.StartedAt.Add(s.eng.opts.StartDeadline).Sub(s.now()))
+	deadline := s.eng.opts.Clock.NewTimer(s.heldSince.Add(s.eng.opts.StartDeadline).Sub(s.now()))
 	defer deadline.Stop()
 	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
 		if answer, err := s.client(r.Home).Identify(ctx); err == nil && s.proves(answer) {

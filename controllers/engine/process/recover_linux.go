@@ -72,7 +72,7 @@ func findByRunID(runID string) (host.ProcessID, bool) {
 			continue
 		}
 		argv := commandLine(p.PID)
-		if value, _ := flagValue(argv, "--run-id"); value == runID && len(argv) > 2 && argv[1] == "gateway" {
+		if value, _ := flagValue(argv, "--run-id"); value == runID && slices.Contains(argv, "gateway") {
 			return p.id(), true
 		}
 	}
@@ -88,7 +88,7 @@ func (s *supervisor) hold(r *run, id host.ProcessID) bool {
 	}
 	s.proc = h
 	s.eng.reaper.hold(id.PID)
-	s.oomBase = oomKills()
+	s.oomBase, s.heldSince = s.eng.opts.oomKills(), s.now()
 	if r.State != spawnRecorded {
 		s.recordIdentity(r, id)
 		if err := s.save(); err != nil {

@@ -36,26 +36,3 @@ func (s *supervisor) recordExit(r *run, f exitFacts, words lastWords) {
 		s.log.Error(err, "record the end of the gateway")
 	}
 }
-
-// exitMessage says for people how a run ended and what to do.
-func exitMessage(class exitClass, f exitFacts, words lastWords, logFile string) string {
-	switch {
-	case class == exitConfiguration && f.Refusal != nil:
-		return f.Refusal.Message
-	case class == exitTransient && f.Refusal != nil:
-		return f.Refusal.Message + "; it tries again"
-	}
-	message := f.describe()
-	switch class {
-	case exitConfiguration:
-		message += ": it refused its configuration and waits for a change"
-	case exitOutOfMemory:
-		message += ": it used more memory than it may; raise spec.process.memoryLimit"
-	case exitTransient:
-		message += " (try again later)"
-	}
-	if words.Quote != "" {
-		return message + ": " + words.Quote
-	}
-	return message + "; its log " + logFile + " is empty"
-}

@@ -58,7 +58,7 @@ func (s *supervisor) ping(ctx context.Context) {
 	}
 	if alive {
 		s.identity, s.missed = answer, 0
-		s.oomBase = oomKills()
+		s.oomBase = s.eng.opts.oomKills()
 		return
 	}
 	s.missed++

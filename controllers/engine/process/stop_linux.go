@@ -128,7 +128,7 @@ func (s *supervisor) settleEnd(ctx context.Context, cause stopCause) {
 	}
 	facts := exitFacts{
 		Asked: cause == stopAsked || r.Stopping, Unresponsive: cause == stopUnresponsive,
-		OOMKilled: cgroupOOMKills(r.Cgroup) > 0 || (r.Cgroup == "" && oomKills() > s.oomBase),
+		OOMKilled: cgroupOOMKills(r.Cgroup) > 0 || (r.Cgroup == "" && s.eng.opts.oomKills() > s.oomBase),
 	}
 	if ws, known := s.proc.status(); known {
 		facts.Known, facts.Code = true, ws.ExitStatus()
