@@ -1,3 +1,5 @@
+//go:build !race
+
 package profile
 
 import (
@@ -29,7 +31,7 @@ func resident(t testing.TB) uint64 {
 // 256 KiB and 512 KiB; the second bound leaves room for what the rest of a test binary does meanwhile, the figure itself
 // is BenchmarkMemory's.
 func TestMemoryOfManyProfiles(t *testing.T) {
-	const n = 100
+	const n = 50
 	root := t.TempDir()
 	for _, c := range []struct {
 		name  string
