@@ -69,7 +69,7 @@ func (r *Reconciler) reportDeleting(ctx context.Context, s *scope, wait string) 
 	f.Reported = true
 	conds := conditions.Summarise(s.profile.Generation, "", f)
 	w := ssa.StatusWriter{
-		Client: r.Client, Manager: Manager, Now: r.Clock.Now,
+		Client: r.Client, Manager: Manager, Now: r.Clock.Now, Latest: &r.latest,
 		Owned: ssa.Owned{ConditionTypes: ownedConditions, Fields: ownedFields},
 	}
 	_, err := w.Write(ctx, s.profile, conds, map[string]any{"observedGeneration": s.profile.Generation, "homeHash": s.profile.Status.HomeHash})
