@@ -51,8 +51,9 @@ func unserved(s *scope, reported *metav1.Condition) conditions.Finding {
 		}
 	}
 	f := conditions.Waiting(v1alpha1.ConditionServed, v1alpha1.ReasonWaitingForGateway, message)
-	// Without an earlier report there is nothing to overrule, and nothing to write.
-	f.Reported = reported == nil
+	// Without an earlier report there is nothing to overrule. A process that is still there (one that starts, drains
+	// or hangs) speaks for itself: overruling it would be answered by another report, and so on for ever.
+	f.Reported = reported == nil || s.reporterLives()
 	f.Status = metav1.ConditionUnknown
 	return f
 }
