@@ -23,13 +23,13 @@ func TestPageIsCurrent(t *testing.T) {
 
 func TestPageRefusesWhatPeopleCouldNotUse(t *testing.T) {
 	cases := map[string]string{
-		"no remedy": "// ReasonReady means it works.\nReasonReady = \"Ready\"",
-		"no place":  "// ReasonNew means something. Remedy: none.\nReasonNew = \"New\"",
-		"gone":      "// ReasonReady means it works. Remedy: none.\nReasonReady = \"Ready\"",
+		"must read":      "// ReasonReady means it works.\nReasonReady = \"Ready\"",
+		"on which kind":  "// ReasonNew means something. Remedy: none.\nReasonNew = \"New\"",
+		"no such reason": "// ReasonReady means it works. Remedy: none.\nReasonReady = \"Ready\"",
 	}
-	for name, body := range cases {
-		if _, err := Page([]byte("package v1alpha1\nconst (\n" + body + "\n)\n")); err == nil || !strings.ContainsAny(err.Error(), "RN") {
-			t.Errorf("%s: %v", name, err)
+	for want, body := range cases {
+		if _, err := Page([]byte("package v1alpha1\nconst (\n" + body + "\n)\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }
