@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"hermes.dev/hermes/controlplane"
 	testcontrolplane "hermes.dev/hermes/test/controlplane"
@@ -153,20 +154,24 @@ func TestDeletedNamespaceEnds(t *testing.T) {
 
 func TestOwnedObjectsGoWithTheirOwner(t *testing.T) {
 	s := start(t, t.TempDir())
-	client := clientset(t, restConfig(t, s)).CoreV1().ConfigMaps("default")
-	owner, err := client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
-	if err != nil {
+	cfg := restConfig(t, s)
+	if err := controlplane.InstallCRDs(t.Context(), cfg, fstest.MapFS{"widgets.yaml": {Data: []byte(widgets)}}); err != nil {
 		t.Fatal(err)
 	}
-	create(t, client.Create, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+	if _, stderr, err := testcontrolplane.KubectlInput(t, s.Kubeconfig(), oneWidget, "apply", "-f", "-"); err != nil {
+		t.Fatal(stderr)
+	}
+	uid := testcontrolplane.Kubectl(t, s.Kubeconfig(), "get", "widget", "one", "-o", "jsonpath={.metadata.uid}")
+	client := clientset(t, cfg).CoreV1().Secrets("default")
+	create(t, client.Create, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Name:            "owned",
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "test.hermes.dev/v1", Kind: "Widget", Name: "one", UID: types.UID(uid)}},
 	}})
-	if err := client.Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testcontrolplane.Kubectl(t, s.Kubeconfig(), "delete", "widget", "one")
+	began := time.Now()
 	within(t, 30*time.Second, "the owned object is collected", func() (bool, error) {
 		_, err := client.Get(t.Context(), "owned", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), err
 	})
+	t.Logf("collected %s after its owner", time.Since(began).Round(time.Millisecond))
 }

@@ -48,7 +48,7 @@ func newCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return refuse.Usage(err) })
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "directory that holds the database, keys and kubeconfigs (required)")
 	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1:0", "loopback address to serve on; port 0 picks a free one")
-	cmd.Flags().StringVar(&f.memoryLimit, "memory-limit", "220Mi", "soft limit of the Go heap and stacks; 0 for none")
+	cmd.Flags().StringVar(&f.memoryLimit, "memory-limit", "512Mi", "soft limit of the Go heap and stacks; 0 for none")
 	cmd.Flags().BoolVar(&f.exitWithParent, "exit-with-parent", false, "stop when standard input ends")
 	return cmd
 }

@@ -32,6 +32,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Engines by type; a Gateway whose engine is not here stalls with EngineUnavailable.
 	Engines map[v1alpha1.EngineType]engine.Engine
+	// Metrics counts restarts; nil counts nothing.
+	Metrics *Metrics
 	// HomeRoot is the directory below which Gateways without spec.home live.
 	HomeRoot string
 	// ResolvePath makes two spellings of one directory equal (symbolic links), best effort.
@@ -189,6 +191,7 @@ func (r *Reconciler) summarise(ctx context.Context, s *scope) error {
 	if _, err := r.writer(s, fields).Write(ctx, gw, conds, fields); err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	r.Metrics.restarted(gw, s.observe.Restarts, s.running.Reason)
 	if e := conditions.Transition(gw.Status.Conditions, conds); e != nil {
 		r.Events.Eventf(gw, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}

@@ -54,11 +54,10 @@ func (r *run) runTools(ctx context.Context, calls []llm.ToolCall) *Error {
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait() // nothing of a batch outlives it, whatever happens below
-	r.startTools(ctx, &wg, calls, out)
+	r.startTools(ctx, cancel, &wg, calls, out)
 	for i, c := range calls {
 		<-out[i].done
 		if p := out[i].panic; p != nil {
-			cancel(fmt.Errorf("tool %s panicked", c.Name))
 			wg.Wait()
 			panic(p)
 		}
@@ -70,8 +69,8 @@ func (r *run) runTools(ctx context.Context, calls []llm.ToolCall) *Error {
 	return r.afterTools(ctx)
 }
 
-// startTools begins every call, at most ParallelTools at a time.
-func (r *run) startTools(ctx context.Context, wg *sync.WaitGroup, calls []llm.ToolCall, out []*outcome) {
+// startTools begins every call, at most ParallelTools at a time. A panic ends the others at once, whichever comes first.
+func (r *run) startTools(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, calls []llm.ToolCall, out []*outcome) {
 	slots := make(chan struct{}, r.c.ParallelTools)
 	for i, c := range calls {
 		wg.Add(1)
@@ -81,6 +80,7 @@ func (r *run) startTools(ctx context.Context, wg *sync.WaitGroup, calls []llm.To
 			defer func() {
 				if v := recover(); v != nil {
 					out[i].panic = &carriedPanic{value: v, stack: debug.Stack()}
+					cancel(fmt.Errorf("tool %s panicked", c.Name))
 				}
 			}()
 			slots <- struct{}{} // never blocks for good: whoever holds a slot ends with ctx

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/llm"
@@ -75,37 +76,33 @@ func TestInteractiveRunsAlone(t *testing.T) {
 	}
 }
 
-// TestParallelToolsAreBounded by Config.ParallelTools.
-func TestParallelToolsAreBounded(t *testing.T) {
-	var mu sync.Mutex
-	now, most := 0, 0
-	full := make(chan struct{})
-	o := withTools(scriptedTools{run: func(_ context.Context, c tools.Call) tools.Result {
-		mu.Lock()
-		now++
-		if most = max(most, now); now == 2 {
-			select {
-			case <-full:
-			default:
-				close(full)
-			}
+// TestNoToolOutlivesItsTurn: when a result cannot be stored, Run waits for the calls that still run.
+func TestNoToolOutlivesItsTurn(t *testing.T) {
+	cancelled, release := make(chan struct{}), make(chan struct{})
+	b := newBench(t, withTools(scriptedTools{run: func(ctx context.Context, c tools.Call) tools.Result {
+		if c.ID == "slow" {
+			<-ctx.Done()
+			close(cancelled)
+			<-release
 		}
-		mu.Unlock()
-		<-full
-		mu.Lock()
-		now--
-		mu.Unlock()
 		return tools.Result{Content: "x"}
-	}})
-	b := newBench(t, o, func(c *agent.Config, _ *tools.Config, _ *llm.Options) { c.ParallelTools = 2 })
-	var calls []fakemodel.ToolCall
-	for i := range 12 {
-		calls = append(calls, call(fmt.Sprint(i), "t", "{}"))
+	}}), func(c *agent.Config, _ *tools.Config, _ *llm.Options) {
+		c.Store = &failingStore{Store: c.Store.(*store.Store), n: 3, err: store.ErrContended}
+	})
+	b.model.Script(fakemodel.Calls(call("1", "t", "{}"), call("slow", "t", "{}")))
+	done := make(chan error, 1)
+	go func() { _, err := b.say("go"); done <- err }()
+	<-cancelled
+	select {
+	case <-done:
+		t.Error("Run returned while a tool was running")
+		close(release)
+		return
+	case <-time.After(50 * time.Millisecond): // that nothing happens cannot be waited for otherwise
 	}
-	b.model.Script(fakemodel.Calls(calls...), fakemodel.Text("ok"))
-	b.mustSay("go")
-	if most != 2 {
-		t.Fatalf("%d at a time", most)
+	close(release)
+	if e := kindOf(t, <-done); e.Kind != agent.KindPersistence {
+		t.Error(e)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"hermes.dev/hermes/test/fakemodel"
 )
 
-// impatient makes the client notice silence quickly.
+// impatient makes the client notice silence quickly. Only turns that are meant to fail may use it.
 func impatient(_ *agent.Config, _ *tools.Config, o *llm.Options) {
-	o.Timeouts = llm.Timeouts{Connect: 5 * time.Second, FirstByte: 150 * time.Millisecond, Idle: 100 * time.Millisecond, Content: 200 * time.Millisecond}
+	o.Timeouts = llm.Timeouts{Connect: 5 * time.Second, FirstByte: 300 * time.Millisecond, Idle: 300 * time.Millisecond, Content: 200 * time.Millisecond}
 }
 
 // TestModelFaults: every fault ends the turn with a typed error, leaves only what was said, and the session is usable
@@ -64,6 +64,8 @@ func TestModelFaults(t *testing.T) {
 			if b.roles() != "u" {
 				t.Fatalf("rows %q", b.rows())
 			}
+			must(t, b.store.Close())
+			b.open(b.model.URL()) // the session is usable at once, also by another process
 			if r := b.mustSay("second"); r.Reply != "you said: second" {
 				t.Fatalf("%+v", r)
 			}

@@ -143,6 +143,9 @@ func closing() store.Message {
 	return store.Message{Role: llm.RoleAssistant, Content: noReply, FinishReason: finishInterrupted, DisplayKind: DisplayNotice}
 }
 
+// Unfinished reports whether the rows of a session end in the middle of a turn, so that Turn.Resume can continue it.
+func Unfinished(rows []store.Message) bool { return resumable(rows) }
+
 // resumable reports whether the rows end in the middle of a turn.
 func resumable(rows []store.Message) bool {
 	if len(rows) == 0 {

@@ -20,7 +20,7 @@ func TestPrefixIsStable(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
-			b := newBench(t, impatient)
+			b := newBench(t)
 			b.model.Respond(func(fakemodel.Request) fakemodel.Turn { return randomTurn(rnd) })
 			replies := 0
 			for i := range 12 {
@@ -30,7 +30,7 @@ func TestPrefixIsStable(t *testing.T) {
 				}
 				if rnd.IntN(4) == 0 { // a restart of the process
 					must(t, b.store.Close())
-					b.open(b.model.URL(), impatient)
+					b.open(b.model.URL())
 				}
 			}
 			var before []byte

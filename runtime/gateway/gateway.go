@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) error {
 func (g *gateway) claimHome() error {
 	o := g.o
 	if err := os.MkdirAll(o.Home, 0o700); err != nil {
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "create home %s: %w", o.Home, err)
+		return refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "create home %s: %w", o.Home, err)
 	}
 	if err := checkRoot(o.Home, o.AdoptExistingHome); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (g *gateway) claimHome() error {
 	res := host.ClaimHome(o.Home, g.identity, o.Log)
 	switch {
 	case res.Outcome == host.CouldNotOpen:
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "lock home %s: %w", o.Home, res.Err)
+		return refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "lock home %s: %w", o.Home, res.Err)
 	case res.Outcome != host.Acquired:
 		return lockRefusal(o.Home, res)
 	case res.Err != nil:
@@ -133,10 +133,10 @@ func (g *gateway) open() error {
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
 	g.profiles = newProfiles(o.RunID, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
 	api, err := localapi.Serve(localapi.Config{
-		Home: o.Home, TempDir: o.TempDir, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Log: o.Log,
+		Home: o.Home, TempDir: o.TempDir, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})
 	if err != nil {
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "open the API socket: %w", err)
+		return refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "open the API socket: %w", err)
 	}
 	g.api = api
 	g.control, err = host.Serve(host.ServerConfig{Home: o.Home, TempDir: o.TempDir, Handler: control{g}, Log: o.Log})

@@ -71,7 +71,6 @@ func (p *profiles) Open(_ context.Context, paths home.Paths) error {
 		return nil
 	}
 	p.checkStore(r)
-	p.changed(paths.Name)
 	return nil
 }
 
@@ -111,9 +110,7 @@ func (p *profiles) Close(ctx context.Context, name string) error {
 	if !ok {
 		return nil
 	}
-	err := r.Close(ctx)
-	p.changed(name)
-	return err
+	return r.Close(ctx)
 }
 
 // Health implements node.Profiles.

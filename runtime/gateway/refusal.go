@@ -34,8 +34,10 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Line is what the process prints last on stderr, for its supervisor.
-func (r *Refusal) Line() string { return fmt.Sprintf("hermes-refusal: %s: %s", r.Reason, r.Err) }
+// Line is what the process prints last on stderr, for its supervisor: one line whatever the cause's text.
+func (r *Refusal) Line() string {
+	return fmt.Sprintf("hermes-refusal: %s: %s", r.Reason, strings.Join(strings.Fields(r.Err.Error()), " "))
+}
 
 func refuse(reason string, code int, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Code: code, Err: fmt.Errorf(format, args...)}
@@ -58,7 +60,7 @@ func lockRefusal(root string, res host.HomeClaimResult) *Refusal {
 func checkRoot(root string, adopt bool) *Refusal {
 	found, err := home.Inspect(root)
 	if err != nil {
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitConfiguration, "look into %s: %w", root, err)
+		return refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "look into %s: %w", root, err)
 	}
 	if found.Ownership == home.HomeUnmanaged && !adopt {
 		return refuse(v1alpha1.ReasonHomeNotOurs, ExitConfiguration,

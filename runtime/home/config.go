@@ -1,7 +1,6 @@
 package home
 
 import (
-	"errors"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
@@ -17,18 +16,11 @@ func emptyConfig() *Config { return &Config{} }
 
 // ParseConfig reads the text of a config.yaml. An empty text is an empty config.
 func ParseConfig(data []byte) (*Config, error) {
-	var v any
-	if err := yaml.Unmarshal(data, &v); err != nil {
+	keys, err := decodeYAML(data)
+	if err != nil {
 		return nil, err
 	}
-	switch v := v.(type) {
-	case nil:
-		return emptyConfig(), nil
-	case map[string]any:
-		return &Config{keys: v}, nil
-	default:
-		return nil, errors.New("the document is not a mapping of keys")
-	}
+	return &Config{keys: keys}, nil
 }
 
 // Lookup is the raw value at a path and whether the key is there.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
 const crashEnv = "HERMES_TEST_CRASH" // root, workspace, version, step of the re-executed child
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		crashChild(strings.Split(args, "|"))
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // crashChild materialises and kills itself with SIGKILL before the given step. It exits 0 when there was no such step.

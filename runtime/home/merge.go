@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -35,6 +36,9 @@ func leaves(m map[string]any, prefix []string) []leaf {
 // All other keys stay, with their comments. It returns the text as it is when nothing has to change. A removed key
 // is not given an older value back. Implements N-21 and the answer to NQ-5.
 func mergeConfig(onDisk []byte, declared map[string]any, drop [][]string) ([]byte, error) {
+	if !utf8.Valid(onDisk) {
+		return nil, errors.New("the file is not UTF-8 text")
+	}
 	doc, err := parseConfig(onDisk)
 	if err != nil {
 		return nil, err
@@ -87,7 +91,11 @@ func appendConfig(onDisk []byte, declared map[string]any) ([]byte, error) {
 	if len(onDisk) > 0 && !bytes.HasSuffix(onDisk, []byte("\n")) {
 		onDisk = append(bytes.Clone(onDisk), '\n')
 	}
-	return append(bytes.Clone(onDisk), text...), nil
+	out := append(bytes.Clone(onDisk), text...)
+	if _, err := parseConfig(out); err != nil { // such as after an end-of-document mark
+		return nil, err
+	}
+	return out, checkMerged(onDisk, out, leaves(declared, nil), nil)
 }
 
 func encodeYAML(v any) ([]byte, error) {
@@ -126,11 +134,12 @@ func parseConfig(data []byte) (*yaml.Node, error) {
 // checkMerged proves that the text to be written holds the declared values and every other key unchanged, so that
 // a fault of the YAML printer cannot cost a person their settings.
 func checkMerged(before, after []byte, want []leaf, drop [][]string) error {
-	var a, b map[string]any
-	if err := yaml.Unmarshal(before, &a); err != nil {
+	a, err := decodeYAML(before)
+	if err != nil {
 		return err
 	}
-	if err := yaml.Unmarshal(after, &b); err != nil {
+	b, err := decodeYAML(after)
+	if err != nil {
 		return fmt.Errorf("the merged text does not parse: %w", err)
 	}
 	for _, l := range want {
@@ -191,7 +200,7 @@ func setPath(m *yaml.Node, path []string, value any) (bool, error) {
 	current := m.Content[i+1]
 	if last {
 		var have any
-		if err := current.Decode(&have); err == nil && holds(have, value) {
+		if err := current.Decode(&have); err == nil && holds(stringKeys(have), value) {
 			return false, nil
 		}
 	} else {
@@ -307,12 +316,43 @@ func canonical(v any) any {
 			out[k] = canonical(e)
 		}
 		return out
+	}
+	return v
+}
+
+// decodeYAML reads a document whose top is a mapping, or nothing.
+func decodeYAML(data []byte) (map[string]any, error) {
+	var v any
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	switch v := stringKeys(v).(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return v, nil
+	default:
+		return nil, errors.New("the document is not a mapping of keys")
+	}
+}
+
+// stringKeys makes the keys of all mappings texts: people write chat ids as keys, and YAML reads those as numbers.
+func stringKeys(v any) any {
+	switch v := v.(type) {
 	case map[any]any:
-		out := make(map[any]any, len(v))
+		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = canonical(e)
+			out[fmt.Sprint(k)] = stringKeys(e)
 		}
 		return out
+	case map[string]any:
+		for k, e := range v {
+			v[k] = stringKeys(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = stringKeys(e)
+		}
 	}
 	return v
 }

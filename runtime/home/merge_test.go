@@ -27,6 +27,8 @@ func TestMergeConfig_N21(t *testing.T) {
 		"drop":                           {"model: {default: m, gone: 1}\nlist: [a, b]\nold:\n  x: 1\n", [][]string{{"model", "gone"}, {"old", "x"}}, "model: {default: m}\nlist: [a, b]\n"},
 		"drop leaves a person's mapping": {"model: {default: m}\nlist: [a, b]\nold:\n  x: {mine: 1}\n", [][]string{{"old", "x"}}, "model: {default: m}\nlist: [a, b]\nold:\n  x: {mine: 1}\n"},
 		"declared again is not dropped":  {"model: {default: m}\nlist: [a, b]\n", [][]string{{"list"}}, "model: {default: m}\nlist: [a, b]\n"},
+		"number keys":                    {"model: {12345: x, default: m}\nlist: [a, b]\n1: 2\n", nil, "model: {12345: x, default: m}\nlist: [a, b]\n1: 2\n"},
+		"number keys beside":             {"model: {12345: x}\nlist: [a, b]\n1: 2\n", nil, "model: {12345: x, default: m}\nlist: [a, b]\n1: 2\n"},
 		"alias":                          {"base: &b {default: old, z: 1}\nmodel: *b\nlist: [a, b]\n", nil, "base: &b {default: old, z: 1}\nmodel: {default: m, z: 1}\nlist: [a, b]\n"},
 	} {
 		got, err := mergeConfig([]byte(tc.disk), declared, tc.drop)

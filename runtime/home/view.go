@@ -30,7 +30,10 @@ func (v *View) Err() error {
 
 // Read is Config and Err of one moment. A gate that must fail closed uses this and ignores the config on error.
 func (v *View) Read() (*Config, error) {
-	r := v.file.get()
+	return v.file.get().read()
+}
+
+func (r *reading[T]) read() (*T, error) {
 	if r.err != nil {
 		return r.value, fmt.Errorf("config.yaml of this home cannot be used, the last good one is: %w", r.err)
 	}

@@ -9,20 +9,23 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"hermes.dev/hermes/runtime/llm/sse"
 )
 
 // readStream assembles an event stream. Errors that are not *Error come from the connection.
 func (c *Client) readStream(body io.Reader, w *watchdog, emit func(Delta)) (Response, error) {
 	host := c.o.Route.Host()
-	dec := newSSEDecoder(body, maxEvent)
+	dec := sse.NewDecoder(body, maxEvent)
 	w.sawContent(c.o.Timeouts.Content)
 	var a assembler
 	for {
-		data, err := dec.next()
+		event, err := dec.Next()
+		data := event.Data
 		switch {
 		case errors.Is(err, io.EOF):
 			return a.response(host, false)
-		case errors.Is(err, errFrameTooLarge):
+		case errors.Is(err, sse.ErrTooLarge):
 			return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "an event of the answer is larger than %d bytes", maxEvent)
 		case err != nil:
 			if a.finished() {

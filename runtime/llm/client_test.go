@@ -21,8 +21,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// short are timeouts a test can live through; they only bound how long a fault takes to be seen.
-var short = llm.Timeouts{Connect: 2 * time.Second, FirstByte: 150 * time.Millisecond, Idle: 100 * time.Millisecond, Content: 200 * time.Millisecond}
+// patient timeouts never fire in a test.
+var patient = llm.Timeouts{Connect: 20 * time.Second, FirstByte: time.Minute, Idle: time.Minute, Content: time.Minute}
+
+// impatient makes only the timer that the fault must trip short, so that a busy machine cannot trip another one.
+func impatient(code string) llm.Timeouts {
+	t := patient
+	switch code {
+	case llm.CodeFirstByteTimeout:
+		t.FirstByte = 150 * time.Millisecond
+	case llm.CodeIdleTimeout:
+		t.Idle = 150 * time.Millisecond
+	case llm.CodeKeepaliveOnly:
+		t.Content = 150 * time.Millisecond
+	}
+	return t
+}
 
 // once is a policy without retries.
 var once = llm.Policy{MaxRetries: 0, MaxWait: time.Second, Base: time.Millisecond, Cap: time.Millisecond}
@@ -47,7 +61,7 @@ func client(t *testing.T, baseURL string, o llm.Options) *llm.Client {
 		t.Fatal(err)
 	}
 	if o.Timeouts == (llm.Timeouts{}) {
-		o.Timeouts = llm.Timeouts{Connect: 5 * time.Second, FirstByte: 20 * time.Second, Idle: 20 * time.Second, Content: 20 * time.Second}
+		o.Timeouts = patient
 	}
 	if o.Policy == (llm.Policy{}) {
 		o.Policy = once
@@ -151,7 +165,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{"slow headers", fakemodel.Fault{NoHeaders: true}, llm.ReasonTimeout, llm.CodeFirstByteTimeout, "no answer began"},
 		{"slow first byte", fakemodel.Fault{NoFirstByte: true}, llm.ReasonTimeout, llm.CodeFirstByteTimeout, "no answer began within 150ms"},
-		{"stall", fakemodel.Fault{StallAfter: 900}, llm.ReasonTimeout, llm.CodeIdleTimeout, "stopped for 100ms"},
+		{"stall", fakemodel.Fault{StallAfter: 900}, llm.ReasonTimeout, llm.CodeIdleTimeout, "stopped for 150ms"},
 		{"truncated", fakemodel.Fault{TruncateAfter: 900}, llm.ReasonTimeout, llm.CodeStreamTruncated, "cut off"},
 		{"truncated between events", fakemodel.Fault{NoFinish: true}, llm.ReasonTimeout, llm.CodeStreamTruncated, "before it was complete"},
 		{"connection reset", fakemodel.Fault{ResetAfter: 900}, llm.ReasonTimeout, llm.CodeStreamTruncated, "cut off"},
@@ -168,10 +182,7 @@ func TestFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := server(t)
 			s.Script(fakemodel.Turn{Text: long, Fault: c.fault})
-			o := llm.Options{Timeouts: short, Keys: llm.StaticKeys("k")}
-			if c.fault.HugeBody {
-				o.Timeouts = llm.Timeouts{}
-			}
+			o := llm.Options{Timeouts: impatient(c.code), Keys: llm.StaticKeys("k")}
 			got, err := client(t, s.URL(), o).Stream(context.Background(), ask("hi"), nil)
 			var e *llm.Error
 			if !errors.As(err, &e) {
@@ -252,8 +263,8 @@ func TestConnectTimeout(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	tm := short
-	tm.Connect, tm.FirstByte = 20*time.Millisecond, time.Hour
+	tm := patient
+	tm.Connect = 20 * time.Millisecond
 	_, err := client(t, "http://127.0.0.1:9/v1", llm.Options{Timeouts: tm, Transport: never}).Stream(context.Background(), ask("hi"), nil)
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Code != llm.CodeConnect || e.Reason != llm.ReasonTimeout || !strings.Contains(e.Error(), "no connection within") {

@@ -140,7 +140,7 @@ func TestMissingCredentialSendsNothing(t *testing.T) {
 func TestKeepaliveOnlyMovesToOnePiece(t *testing.T) {
 	s := server(t)
 	s.Script(fakemodel.Turn{Fault: fakemodel.Fault{KeepaliveOnly: true}}, fakemodel.Text("whole"))
-	got, err := client(t, s.URL(), llm.Options{Policy: quick, Timeouts: short}).Stream(context.Background(), ask("hi"), nil)
+	got, err := client(t, s.URL(), llm.Options{Policy: quick, Timeouts: impatient(llm.CodeKeepaliveOnly)}).Stream(context.Background(), ask("hi"), nil)
 	if err != nil || got.Message.Content != "whole" || !got.NoStream {
 		t.Fatalf("%+v %v", got, err)
 	}

@@ -2,57 +2,90 @@ package localapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 
 	"hermes.dev/hermes/runtime/tools"
 )
 
-// approvals are the questions that wait for a person, by session and call.
+// approvals are the questions that wait for a person.
 type approvals struct {
 	mu      sync.Mutex
-	waiting map[[2]string]chan tools.Decision
+	waiting map[question]chan tools.Decision
 }
 
-// ask waits for the answer to a question. The stream has shown it already; when the
-// client goes away ctx ends and the call is denied.
-func (a *approvals) ask(ctx context.Context, r tools.ApprovalRequest) (tools.Decision, error) {
-	key := [2]string{r.SessionID, r.CallID}
-	answer := make(chan tools.Decision, 1)
-	a.mu.Lock()
-	if a.waiting == nil {
-		a.waiting = map[[2]string]chan tools.Decision{}
+// question names one: two profiles may well have a session and a call of the same name.
+type question struct{ profile, session, call string }
+
+// asker asks for one profile. The stream has announced and shown the question already;
+// when the client goes away ctx ends and the call is denied.
+func (a *approvals) asker(profile string) tools.ApproveFunc {
+	return func(ctx context.Context, r tools.ApprovalRequest) (tools.Decision, error) {
+		key := question{profile, r.SessionID, r.CallID}
+		answer := a.expect(key)
+		defer a.forget(key, answer)
+		select {
+		case d := <-answer:
+			if d == decisionNobody {
+				return tools.DecisionDeny, errNobody
+			}
+			return d, nil
+		case <-ctx.Done():
+			return tools.DecisionDeny, context.Cause(ctx)
+		}
 	}
+}
+
+// expect takes an answer from now on: a question is expected before it is shown,
+// because its answer may come at once.
+func (a *approvals) expect(key question) chan tools.Decision {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting == nil {
+		a.waiting = map[question]chan tools.Decision{}
+	}
+	if answer, ok := a.waiting[key]; ok {
+		return answer
+	}
+	answer := make(chan tools.Decision, 1)
 	a.waiting[key] = answer
-	a.mu.Unlock()
-	defer func() {
-		a.mu.Lock()
+	return answer
+}
+
+func (a *approvals) forget(key question, answer chan tools.Decision) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting[key] == answer {
 		delete(a.waiting, key)
-		a.mu.Unlock()
-	}()
-	select {
-	case d := <-answer:
-		return d, nil
-	case <-ctx.Done():
-		return tools.DecisionDeny, context.Cause(ctx)
 	}
 }
 
 // answer gives a decision and reports whether the question was waiting.
-func (a *approvals) answer(session, call string, d tools.Decision) bool {
+func (a *approvals) answer(key question, d tools.Decision) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c, ok := a.waiting[[2]string{session, call}]
+	c, ok := a.waiting[key]
 	if !ok {
 		return false
 	}
-	delete(a.waiting, [2]string{session, call})
-	c <- d
-	return true
+	select {
+	case c <- d:
+		return true
+	default: // answered already
+		return false
+	}
 }
+
+// decisionNobody is the answer of a client that has nobody to ask: the model must not
+// be told that a person refused.
+const decisionNobody = tools.Decision(-1)
+
+var errNobody = errors.New("nobody is present to give it")
 
 var decisions = map[string]tools.Decision{
 	"once": tools.DecisionOnce, "session": tools.DecisionSession, "always": tools.DecisionAlways, "deny": tools.DecisionDeny,
+	"nobody": decisionNobody,
 }
 
 func (h *handler) decide(w http.ResponseWriter, r *http.Request, _ Profile) {
@@ -63,12 +96,22 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, _ Profile) {
 	}
 	d, ok := decisions[body.Decision]
 	if !ok {
-		writeError(w, badRequest("decision must be once, session, always or deny"))
+		writeError(w, badRequest("decision must be once, session, always, deny or nobody"))
 		return
 	}
-	if !h.approvals.answer(r.PathValue("session"), r.PathValue("call"), d) {
+	if !h.approvals.answer(question{r.PathValue("profile"), r.PathValue("session"), r.PathValue("call")}, d) {
 		writeError(w, notFound("no_such_approval", "no approval of that session and call is waiting"))
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
+}
+
+// decisionName is the word for a decision.
+func decisionName(d tools.Decision) string {
+	for name, known := range decisions {
+		if known == d {
+			return name
+		}
+	}
+	return "deny"
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/session"
@@ -16,7 +18,7 @@ type prepared struct {
 	profile Profile
 	name    string
 	turn    agent.Turn
-	// history begins a new session of a client that keeps its own.
+	// history begins the session, if it is new, of a client that keeps its own.
 	history []store.Message
 	stream  bool
 	events  bool
@@ -69,6 +71,9 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 	if ext.Source == "" {
 		ext.Source = "api"
 	}
+	if apiErr := checkExtension(req, ext); apiErr != nil {
+		return prepared{}, apiErr
+	}
 	p := prepared{
 		profile: profile, name: req.Model, stream: req.Stream, events: ext.Events && req.Stream,
 		usage: req.StreamOptions != nil && req.StreamOptions.IncludeUsage,
@@ -84,15 +89,36 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 	if apiErr != nil {
 		return prepared{}, apiErr
 	}
-	p.turn.UserText = text
+	// With a session that exists already the history is left alone.
+	p.turn.UserText, p.history = text, history
 	if ext.Session == "" {
 		id, err := session.NewID(h.now(), rand.Reader)
 		if err != nil {
 			return prepared{}, toError(err, h.now())
 		}
-		p.turn.SessionID, p.history = id, history
+		p.turn.SessionID = id
 	}
 	return p, nil
+}
+
+// maxNameBytes bounds a session id and a source.
+const maxNameBytes = 128
+
+// checkExtension refuses what would make a session that nobody can name again.
+func checkExtension(req CompletionRequest, ext Extension) *Error {
+	switch {
+	case req.N != nil && *req.N != 1:
+		return badRequest("n must be 1: a turn has one reply")
+	case !printable(ext.Session):
+		return badRequest("hermes.session must be at most %d printable characters without spaces", maxNameBytes)
+	case !printable(ext.Source):
+		return badRequest("hermes.source must be at most %d printable characters without spaces", maxNameBytes)
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	return len(s) <= maxNameBytes && utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) < 0
 }
 
 // split takes what the user says now from the messages and turns the earlier ones

@@ -25,6 +25,7 @@ func toError(err error, now time.Time) *Error {
 	var e *Error
 	var turn *agent.Error
 	var crash *profile.CrashError
+	var config *profile.ConfigError
 	switch {
 	case errors.As(err, &e):
 		return e
@@ -32,14 +33,16 @@ func toError(err error, now time.Time) *Error {
 		return fromTurn(turn, now)
 	case errors.As(err, &crash):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "crashed", Message: err.Error(), RetryAfter: secondsUntil(crash.Until, now)}
-	case errors.Is(err, profile.ErrDraining), errors.Is(err, profile.ErrClosed):
+	case errors.As(err, &config):
+		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "config_invalid", Message: err.Error(), final: true}
+	case errors.Is(err, profile.ErrDraining), errors.Is(err, profile.ErrClosed), errors.Is(err, store.ErrClosed):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "stopping", Message: err.Error(), RetryAfter: 1}
 	case store.Classify(err) == store.BucketLocked, errors.Is(err, store.ErrStoreBusy):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_busy", Message: err.Error(), RetryAfter: 1}
 	case errors.Is(err, store.ErrCorrupt):
-		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_corrupt", Message: err.Error()}
+		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_corrupt", Message: err.Error(), final: true}
 	default:
-		return &Error{Status: http.StatusInternalServerError, Type: "server_error", Code: "failed", Message: err.Error()}
+		return &Error{Status: http.StatusInternalServerError, Type: "server_error", Code: "failed", Message: err.Error(), final: true}
 	}
 }
 
@@ -63,10 +66,16 @@ func fromTurn(e *agent.Error, now time.Time) *Error {
 		status = http.StatusInternalServerError
 	}
 	kind := "server_error"
-	if status < 500 {
+	switch {
+	case status == http.StatusTooManyRequests:
+		kind = "rate_limit_error"
+	case status < 500:
 		kind = "invalid_request_error"
 	}
-	return &Error{Status: status, Type: kind, Code: e.Cause(), Message: e.Error(), RetryAfter: secondsUntil(e.RetryAt, now)}
+	return &Error{
+		Status: status, Type: kind, Code: e.Cause(), Message: e.Error(), RetryAfter: secondsUntil(e.RetryAt, now),
+		final: e.Kind != agent.KindBusy,
+	}
 }
 
 func secondsUntil(t, now time.Time) int64 {

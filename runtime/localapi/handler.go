@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/store"
@@ -43,12 +45,28 @@ type handler struct {
 	backend   Backend
 	approvals approvals
 	log       logr.Logger
-	now       func() time.Time
+	clock     clock.WithTicker
 }
 
-// NewHandler returns the API of a backend. metrics may be nil.
-func NewHandler(b Backend, metrics prometheus.Gatherer, log logr.Logger) http.Handler {
-	h := &handler{backend: b, log: log, now: time.Now}
+func (h *handler) now() time.Time { return h.clock.Now() }
+
+// HandlerConfig of NewHandler.
+type HandlerConfig struct {
+	Backend Backend
+	// Metrics are served at /metrics; nil serves none.
+	Metrics prometheus.Gatherer
+	// Clock defaults to the real one.
+	Clock clock.WithTicker
+	Log   logr.Logger
+}
+
+// NewHandler returns the API of a backend.
+func NewHandler(c HandlerConfig) http.Handler {
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	h := &handler{backend: c.Backend, log: c.Log, clock: c.Clock}
+	metrics := c.Metrics
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /v1/models", h.models)
@@ -99,8 +117,19 @@ func (h *handler) interrupt(w http.ResponseWriter, r *http.Request, p Profile) {
 	writeJSON(w, http.StatusOK, map[string]bool{"interrupted": p.Stop(r.PathValue("session"))})
 }
 
+// bodyPatience is how long a client may take to send a body.
+const bodyPatience = 30 * time.Second
+
 func decode(w http.ResponseWriter, r *http.Request, into any) *Error {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequestBytes)).Decode(into)
+	// The deadline is the connection's, so it has to go once the body is there. A writer without deadlines has none.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyPatience))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	err := body.Decode(into)
+	if err == nil {
+		err = atEnd(body)
+	}
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err == nil:
@@ -112,6 +141,18 @@ func decode(w http.ResponseWriter, r *http.Request, into any) *Error {
 	}
 }
 
+// atEnd reads what follows the one value. A client that goes away is noticed only once all of its body was read.
+func atEnd(d *json.Decoder) error {
+	_, err := d.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return errors.New("something follows the first value")
+	}
+	return err
+}
+
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -121,6 +162,9 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 func writeError(w http.ResponseWriter, e *Error) {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(e.RetryAfter, 10))
+	}
+	if e.final {
+		w.Header().Set("X-Should-Retry", "false") // OpenAI's clients heed it
 	}
 	writeJSON(w, e.Status, ErrorBody{Error: *e})
 }

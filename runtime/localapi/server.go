@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
 )
 
 // socketName is the API socket inside a home root.
@@ -33,7 +36,9 @@ type Config struct {
 	Backend Backend
 	// Metrics are served at /metrics; nil serves none.
 	Metrics prometheus.Gatherer
-	Log     logr.Logger
+	// Clock defaults to the real one.
+	Clock clock.WithTicker
+	Log   logr.Logger
 }
 
 // Server serves the API on a unix socket that only this user can reach.
@@ -68,12 +73,21 @@ func Serve(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	handler := NewHandler(HandlerConfig{Backend: c.Backend, Metrics: c.Metrics, Clock: c.Clock, Log: c.Log})
 	s := &Server{
 		path: path, done: make(chan error, 1),
-		server: &http.Server{Handler: NewHandler(c.Backend, c.Metrics, c.Log), ReadHeaderTimeout: 10 * time.Second},
+		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: errorLog(c.Log)},
 	}
 	go func() { s.done <- s.server.Serve(ln) }()
 	return s, nil
+}
+
+// errorLog sends what net/http has to say, such as the panic of a handler, to our log.
+func errorLog(l logr.Logger) *log.Logger {
+	if l.GetSink() == nil {
+		return nil
+	}
+	return slog.NewLogLogger(logr.ToSlogHandler(l), slog.LevelInfo)
 }
 
 // listen binds the socket in a way that nobody else can connect to even for a moment: it is
@@ -108,7 +122,9 @@ func (s *Server) Close(ctx context.Context) error {
 	if err != nil {
 		err = s.server.Close()
 	}
-	<-s.done
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	if rm := os.Remove(s.path); rm != nil && !errors.Is(rm, fs.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}

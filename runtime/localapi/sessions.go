@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/store"
 )
 
@@ -40,7 +41,7 @@ func (h *handler) getSession(w http.ResponseWriter, r *http.Request, p Profile) 
 		writeError(w, notFound("session_not_found", "there is no session %q", id))
 		return
 	}
-	out := SessionDetail{SessionInfo: sessionInfo(s), Transcript: make([]TranscriptRow, 0, len(messages))}
+	out := SessionDetail{SessionInfo: sessionInfo(s), Unfinished: agent.Unfinished(messages), Transcript: make([]TranscriptRow, 0, len(messages))}
 	for _, m := range messages {
 		out.Transcript = append(out.Transcript, TranscriptRow{
 			ID: m.ID, Role: m.Role, Content: m.Content, ToolName: m.ToolName,

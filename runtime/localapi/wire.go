@@ -23,6 +23,8 @@ type CompletionRequest struct {
 	// Messages end with what the user says now. In a session only that last one is used;
 	// without one, all of them begin a new session.
 	Messages []RequestMessage `json:"messages"`
+	// N must be 1 or absent.
+	N *int `json:"n,omitempty"`
 	// Stream answers with server-sent events.
 	Stream bool `json:"stream,omitempty"`
 	// StreamOptions as in OpenAI's API.
@@ -144,6 +146,8 @@ type Event struct {
 	Command string `json:"command,omitempty"`
 	// Reason says why approval is asked.
 	Reason string `json:"reason,omitempty"`
+	// Decision comes with approval_done: once, session, always or deny.
+	Decision string `json:"decision,omitempty"`
 	// Result is the beginning of a tool's result.
 	Result  string `json:"result,omitempty"`
 	IsError bool   `json:"is_error,omitempty"`
@@ -156,7 +160,7 @@ type Event struct {
 
 // Decision is the body of an answer to an approval.
 type Decision struct {
-	// Decision: once, session, always or deny.
+	// Decision: once, session, always, deny, or nobody when there is nobody to ask.
 	Decision string `json:"decision"`
 }
 
@@ -177,6 +181,8 @@ type SessionInfo struct {
 // SessionDetail is a session with its transcript.
 type SessionDetail struct {
 	SessionInfo
+	// Unfinished says that the last turn ended before its reply and that it can be resumed.
+	Unfinished bool            `json:"unfinished"`
 	Transcript []TranscriptRow `json:"transcript"`
 }
 
@@ -206,9 +212,17 @@ type Error struct {
 	Code string `json:"code"`
 	// RetryAfter is when trying again makes sense, in seconds; 0 when unknown.
 	RetryAfter int64 `json:"retry_after,omitempty"`
-	// Status is the HTTP status.
+	// Status is the HTTP status, 0 when there is none.
 	Status int `json:"-"`
+	// Err is what lies underneath, on the side where it happened.
+	Err error `json:"-"`
+	// final asks client libraries not to send the request again by themselves: what the user said is stored, or only a
+	// person can help.
+	final bool
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives what lies underneath.
+func (e *Error) Unwrap() error { return e.Err }

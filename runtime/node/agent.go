@@ -49,7 +49,7 @@ type Profiles interface {
 	Health(name string) (h Health, ok bool)
 	// Served lists the open profiles by name, sorted.
 	Served() []string
-	// Changes announces profiles whose health changed.
+	// Changes announces open profiles whose health changed by itself.
 	Changes() <-chan string
 }
 
@@ -106,15 +106,15 @@ func run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	p := &profileAgent{Options: o, client: mgr.GetClient(), written: map[string]writtenHome{}}
+	g := &gatewayAgent{Options: o, client: mgr.GetClient()}
+	p := &profileAgent{Options: o, client: mgr.GetClient(), written: map[string]writtenHome{}, served: g.poke}
 	if err := p.setup(mgr); err != nil {
 		return fmt.Errorf("set up profile agent: %w", err)
 	}
-	g := &gatewayAgent{Options: o, client: mgr.GetClient()}
 	if err := g.setup(mgr); err != nil {
 		return fmt.Errorf("set up gateway agent: %w", err)
 	}
-	fan := newFan(o.Profiles.Changes(), o.Namespace, p.changed, g.changed)
+	fan := newFan(o.Profiles.Changes(), o.Namespace, p.changed)
 	if err := mgr.Add(fan); err != nil {
 		return err
 	}

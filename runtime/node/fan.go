@@ -9,20 +9,15 @@ import (
 	"hermes.dev/hermes/api/v1alpha1"
 )
 
-// fan turns announcements of changed profiles into reconcile requests of the
-// profile and of the gateway's served set.
+// fan turns announcements of changed profiles into reconcile requests.
 type fan struct {
 	in        <-chan string
 	namespace string
-	out       []chan<- event.GenericEvent
+	out       chan<- event.GenericEvent
 }
 
-func newFan(in <-chan string, namespace string, out ...chan event.GenericEvent) *fan {
-	f := &fan{in: in, namespace: namespace}
-	for _, c := range out {
-		f.out = append(f.out, c)
-	}
-	return f
+func newFan(in <-chan string, namespace string, out chan<- event.GenericEvent) *fan {
+	return &fan{in: in, namespace: namespace, out: out}
 }
 
 // Start forwards until ctx ends. Implements manager.Runnable.
@@ -36,12 +31,10 @@ func (f *fan) Start(ctx context.Context) error {
 				return nil
 			}
 			p := &v1alpha1.Profile{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}
-			for _, out := range f.out {
-				select {
-				case out <- event.GenericEvent{Object: p}:
-				case <-ctx.Done():
-					return nil
-				}
+			select {
+			case f.out <- event.GenericEvent{Object: p}:
+			case <-ctx.Done():
+				return nil
 			}
 		}
 	}

@@ -21,9 +21,10 @@ import (
 const (
 	// maxListed is how many served profiles a Gateway's status names; the count is always whole.
 	maxListed = 256
-	// settle is how long the served set must be left alone before it is reported, so that
-	// opening a thousand profiles is a handful of writes.
-	settle = 500 * time.Millisecond
+	// servedFirst and servedMost space out writes of a served set that keeps changing: one
+	// change shows at once, and opening a thousand profiles is a handful of writes.
+	servedFirst = 250 * time.Millisecond
+	servedMost  = 4 * time.Second
 )
 
 // gatewayAgent reports the served set of this gateway.
@@ -32,11 +33,19 @@ type gatewayAgent struct {
 	client  client.Client
 	changed chan event.GenericEvent
 
-	last time.Time
+	// last is when the set was last written, streak how many times in a row without a pause.
+	last   time.Time
+	streak int
+}
+
+// pause is how long after the last write the next one may come: doubling from
+// servedFirst to servedMost while changes keep coming.
+func pause(streak int) time.Duration {
+	return min(servedFirst<<min(streak, 10), servedMost)
 }
 
 func (a *gatewayAgent) setup(mgr ctrl.Manager) error {
-	a.changed = make(chan event.GenericEvent)
+	a.changed = make(chan event.GenericEvent, 1)
 	self := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Gateway}}}
 	})
@@ -62,17 +71,27 @@ func valueOf(n *int32) int32 {
 	return *n
 }
 
-// Reconcile reports the served set once it has settled. One worker runs it.
+// poke asks for another look at the served set. It never blocks: one that is waiting already sees this change too.
+func (a *gatewayAgent) poke() {
+	select {
+	case a.changed <- event.GenericEvent{Object: &v1alpha1.Gateway{}}:
+	default:
+	}
+}
+
+// Reconcile reports the served set. One worker runs it.
 func (a *gatewayAgent) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	gw := &v1alpha1.Gateway{}
 	if err := a.client.Get(ctx, req.NamespacedName, gw); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	now := a.Clock.Now()
-	if wait := a.last.Add(settle).Sub(now); wait > 0 {
+	if now.Sub(a.last) > servedMost {
+		a.streak = 0
+	}
+	if wait := a.last.Add(pause(a.streak)).Sub(now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	a.last = now
 	served := a.Profiles.Served()
 	listed := served[:min(len(served), maxListed)]
 	w := ssa.StatusWriter{
@@ -83,6 +102,10 @@ func (a *gatewayAgent) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 	if len(listed) > 0 {
 		fields["profiles"] = listed
 	}
-	_, err := w.Write(ctx, gw, nil, fields)
+	wrote, err := w.Write(ctx, gw, nil, fields)
+	if wrote {
+		a.last = now
+		a.streak++
+	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

@@ -30,6 +30,8 @@ type profileAgent struct {
 	Options
 	client  client.Client
 	changed chan event.GenericEvent
+	// served is called after the set of open profiles may have changed.
+	served func()
 
 	mu      sync.Mutex
 	written map[string]writtenHome
@@ -88,6 +90,7 @@ func profileOfSecret(_ context.Context, o client.Object) []reconcile.Request {
 
 // Reconcile makes one pass over a profile.
 func (a *profileAgent) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer a.served()
 	p := &v1alpha1.Profile{}
 	err := a.client.Get(ctx, req.NamespacedName, p)
 	switch {

@@ -3,10 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"hermes.dev/hermes/runtime/agent"
@@ -14,9 +11,6 @@ import (
 	"hermes.dev/hermes/runtime/llm"
 	"hermes.dev/hermes/runtime/tools"
 )
-
-// modelKey is the variable of the profile's .env that holds the model's API key; further keys are _2, _3 and so on.
-const modelKey = "HERMES_MODEL_API_KEY"
 
 // engine is the agent built from one state of the configuration. A turn keeps the
 // engine it started with; a change of configuration builds a new one for the next turn.
@@ -27,6 +21,7 @@ type engine struct {
 	settings settings
 	config   *home.Config
 	environ  []string
+	keyed    bool // the profile has, or once had, a key for the model
 	// turns holds the turns that run on this engine.
 	turns sync.WaitGroup
 }
@@ -58,22 +53,31 @@ func (t *toolBox) release(ctx context.Context) error {
 }
 
 // enter returns the engine for the configuration and secrets as they are on disk now,
-// with one more turn on it: e.turns.Done must follow.
+// with one more turn on it: e.turns.Done must follow. A configuration that cannot be
+// used is a ConfigError: the last good one may allow what was taken back since.
 func (r *Runtime) enter() (*engine, error) {
-	config := r.config.Config()
+	config, err := r.config.Read()
+	if err != nil {
+		return nil, &ConfigError{Err: err}
+	}
 	environ, err := r.env.Environment()
-	if err := errors.Join(r.config.Err(), err); err != nil {
-		return nil, fmt.Errorf("read the profile's configuration: %w", err)
+	if err != nil {
+		return nil, &ConfigError{Err: err}
+	}
+	keys, err := home.ModelKeys(r.env, 0)
+	if err != nil {
+		return nil, &ConfigError{Err: err}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil, ErrClosed
 	}
-	if e := r.engine; e == nil || e.config != config || !slices.Equal(e.environ, environ) {
+	r.hadKey = r.hadKey || len(keys) > 0
+	if e := r.engine; e == nil || e.config != config || e.keyed != r.hadKey || !slices.Equal(e.environ, environ) {
 		e, err := r.build(config, environ)
 		if err != nil {
-			return nil, err
+			return nil, &ConfigError{Err: err}
 		}
 		r.retire(r.engine)
 		r.engine = e
@@ -89,7 +93,7 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{settings: s, config: config, environ: environ}
+	e := &engine{settings: s, config: config, environ: environ, keyed: r.hadKey}
 	model, err := r.model(e, s)
 	if err != nil {
 		return nil, err
@@ -121,7 +125,9 @@ func (r *Runtime) model(e *engine, s settings) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := llm.NewClient(llm.Options{Route: route, Keys: r.keys(), Transport: r.o.Transport, Clock: r.o.Clock, Log: r.o.Log})
+	c, err := llm.NewClient(llm.Options{
+		Route: route, Keys: r.keys(route, e.keyed), Transport: r.o.Transport, Timeouts: r.o.Timeouts, Policy: r.o.Retries, Clock: r.o.Clock, Log: r.o.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -130,51 +136,20 @@ func (r *Runtime) model(e *engine, s settings) (llm.Model, error) {
 }
 
 // keys reads the model's keys from the profile's own .env at every use, so that a
-// revoked key is gone at once.
-func (r *Runtime) keys() llm.KeySource {
-	return func(context.Context) ([]string, error) {
-		environ, err := r.env.Environment()
-		if err != nil {
-			return nil, err
-		}
-		return modelKeys(environ), nil
+// revoked key is gone at once. A server that can do without gets none, as long as none
+// was ever there: a key that was taken away must show as a missing one.
+func (r *Runtime) keys(route llm.Route, keyed bool) llm.KeySource {
+	if route.KeyOptional && !keyed {
+		return nil
 	}
-}
-
-// modelKeys picks the model's keys out of a profile's variables, in the order in which they were declared.
-func modelKeys(environ []string) []string {
-	type numbered struct {
-		n     int
-		value string
-	}
-	var keys []numbered
-	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		if value == "" {
-			continue
-		}
-		if name == modelKey {
-			keys = append(keys, numbered{1, value})
-			continue
-		}
-		suffix, ok := strings.CutPrefix(name, modelKey+"_")
-		if n, err := strconv.Atoi(suffix); ok && err == nil {
-			keys = append(keys, numbered{n, value})
-		}
-	}
-	slices.SortFunc(keys, func(a, b numbered) int { return a.n - b.n })
-	out := make([]string, 0, len(keys))
-	for _, k := range keys {
-		out = append(out, k.value)
-	}
-	return out
+	return func(context.Context) ([]string, error) { return home.ModelKeys(r.env, 0) }
 }
 
 func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	set, err := tools.NewSet(tools.Config{
 		Workspace: s.workspace, Home: r.o.Paths.Home,
 		Toolsets: s.toolsets, DisabledToolsets: s.disabled,
-		Mode: s.mode, Allow: s.allow, Environ: toolEnviron(environ),
+		Mode: s.mode, Allow: s.allow, Environ: environ,
 		Log: r.o.Log, Clock: r.o.Clock, RunID: r.o.RunID,
 	})
 	if err != nil {
@@ -183,26 +158,14 @@ func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	return (&toolBox{set: set}).retain(), nil
 }
 
-// toolEnviron is what a command sees of the profile's .env: everything but what the
-// runtime keeps for itself (model and server keys start with HERMES_).
-func toolEnviron(environ []string) []string {
-	var out []string
-	for _, entry := range environ {
-		if !strings.HasPrefix(entry, "HERMES_") {
-			out = append(out, entry)
-		}
-	}
-	return out
-}
-
-// retire closes an engine once its turns are over.
+// retire closes an engine once its turns are over. Call it while the runtime's
+// background is held: under r.mu of an open runtime, or inside a turn.
 func (r *Runtime) retire(e *engine) {
 	if e == nil {
 		return
 	}
-	r.background.Add(1)
-	go func() {
-		defer r.background.Done()
+	r.background.Go(func() {
+		defer r.contain()
 		e.turns.Wait()
 		if e.model != nil {
 			e.model.Close()
@@ -210,5 +173,5 @@ func (r *Runtime) retire(e *engine) {
 		if err := e.tools.release(context.Background()); err != nil {
 			r.o.Log.Error(err, "close tools")
 		}
-	}()
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,8 +29,10 @@ type storeHealth struct {
 	stats *v1alpha1.StoreStatus
 }
 
-// Health returns what is known now, without opening anything.
+// Health returns what is known now. It opens no store; it looks whether the
+// configuration on disk can be used.
 func (r *Runtime) Health() Health {
+	config := r.checkConfig()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats}
@@ -39,8 +42,30 @@ func (r *Runtime) Health() Health {
 		h.Message = (&CrashError{Cause: r.crash, Until: r.breaker.until}).Error()
 	case r.health.err != nil:
 		h.Reason, h.Message = storeReason(r.health.err), r.health.err.Error()
+	case config != nil:
+		h.Reason, h.Message = v1alpha1.ReasonConfigInvalid, config.Error()
 	}
 	return h
+}
+
+// checkConfig says why the next turn would not find a usable configuration.
+func (r *Runtime) checkConfig() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &ConfigError{Err: fmt.Errorf("it cannot be read: %v", p)}
+		}
+	}()
+	config, err := r.config.Read()
+	if err == nil {
+		_, err = readSettings(config, r.o.Paths)
+	}
+	if err == nil {
+		_, err = r.env.Environment()
+	}
+	if err != nil {
+		return &ConfigError{Err: err}
+	}
+	return nil
 }
 
 // storeReason maps a failure of the store to a condition reason.
@@ -56,11 +81,21 @@ func storeReason(err error) string {
 }
 
 // CheckStore opens an existing store once, so that a damaged one is known before
-// the first message, and reads its figures. A home without a store is well.
+// the first message, reads its figures, and closes it again unless somebody uses it.
+// A home without a store is well and stays without one.
 func (r *Runtime) CheckStore(ctx context.Context) {
+	if _, err := os.Lstat(r.o.Paths.Store()); err != nil {
+		return // lstat opens nothing (S-133)
+	}
+	if r.admit() != nil {
+		return
+	}
+	defer r.leave()
+	defer r.contain()
 	_, release, err := r.store.acquire(ctx)
 	if err == nil {
-		release()
+		defer r.store.closeUnused()
+		defer release()
 	}
 	r.noteStore(ctx, err)
 }
@@ -70,6 +105,11 @@ func (r *Runtime) noteStore(ctx context.Context, err error) {
 	var turn *agent.Error
 	if errors.As(err, &turn) && turn.Kind != agent.KindPersistence {
 		err = nil // the store did its part
+	}
+	var config *ConfigError
+	if errors.As(err, &config) {
+		r.o.Changed() // Health looks at the configuration itself
+		return
 	}
 	if err != nil && !isStoreError(err) {
 		return

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"hermes.dev/hermes/runtime/home"
@@ -23,7 +24,7 @@ const (
 // (SOUL.md), what the workspace says of itself (AGENTS.md), and where it works.
 // It is built once per session and stored, so it may hold the date.
 func systemPrompt(_ context.Context, paths home.Paths, workspace string, now time.Time) (string, error) {
-	identity, err := contextFile(paths.Soul())
+	identity, err := contextFile(os.OpenFile(paths.Soul(), openFlags, 0))
 	if err != nil {
 		return "", err
 	}
@@ -31,23 +32,50 @@ func systemPrompt(_ context.Context, paths home.Paths, workspace string, now tim
 		identity = defaultIdentity
 	}
 	parts := []string{identity}
-	project, err := contextFile(filepath.Join(workspace, "AGENTS.md"))
-	if err != nil {
-		return "", err
-	}
-	if project != "" {
+	switch project, err := projectContext(workspace); {
+	case err != nil: // what a tool can write must not keep the profile from answering
+		parts = append(parts, "AGENTS.md of the working directory was not read: "+err.Error())
+	case project != "":
 		parts = append(parts, "# Project context (AGENTS.md)\n\n"+project)
 	}
 	parts = append(parts, fmt.Sprintf("Your working directory is %s. The session began on %s.", workspace, now.Format("Monday, 2 January 2006")))
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// contextFile reads a small text file; one that is missing is empty, a longer one is cut and says so.
-func contextFile(path string) (string, error) {
-	data, err := os.ReadFile(path)
+// projectContext reads AGENTS.md. Tools write in the workspace, so a link may not lead out of it: what is in a
+// prompt can be asked for.
+func projectContext(workspace string) (string, error) {
+	root, err := os.OpenRoot(workspace)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	return contextFile(root.OpenFile("AGENTS.md", openFlags, 0))
+}
+
+// openFlags do not wait for the other end of a pipe.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
+
+// contextFile reads a small text file; one that is missing is empty, a longer one is cut and says so.
+func contextFile(f *os.File, err error) (string, error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a regular file: remove it", f.Name())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxContextFile+1))
 	if err != nil {
 		return "", err
 	}

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
-	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/llm"
 )
@@ -31,6 +29,9 @@ type Options struct {
 	RunID string
 	// Transport carries model calls; profiles share it for its connections only, nil means one of its own.
 	Transport http.RoundTripper
+	// Timeouts and Retries of model calls; zero values are the defaults of llm.
+	Timeouts llm.Timeouts
+	Retries  llm.Policy
 	// StoreIdle is how long an unused store stays open; 0 means 2 minutes.
 	StoreIdle time.Duration
 	// Changed is called, without locks held, after the health or the store's figures may have changed.
@@ -46,6 +47,20 @@ var ErrClosed = errors.New("the profile is closed")
 
 // ErrDraining means the gateway finishes what it has begun and takes no new turns.
 var ErrDraining = errors.New("the gateway is stopping: try again in a moment")
+
+// ConfigError means that the configuration or the secrets on disk cannot be used as they are.
+type ConfigError struct {
+	// Err says what to change.
+	Err error
+}
+
+// Error says what to change.
+func (e *ConfigError) Error() string {
+	return "the profile's configuration cannot be used: " + e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // CrashError means the runtime crashed and is restarted with back-off.
 type CrashError struct {
@@ -71,11 +86,14 @@ type Runtime struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	// background holds goroutines that retire old engines.
+	// background holds turns, other calls in progress, and goroutines that retire old engines. It is added to
+	// under mu while the runtime is open, or by something it holds already.
 	background sync.WaitGroup
 
 	mu       sync.Mutex
 	engine   *engine
+	running  map[string]context.CancelCauseFunc // by session
+	hadKey   bool                               // a model key was seen in this runtime's life
 	closed   bool
 	draining bool
 	active   int
@@ -100,7 +118,7 @@ func Open(o Options) *Runtime {
 	}
 	closing, cancel := context.WithCancel(context.Background())
 	return &Runtime{
-		o: o, closing: closing, close: cancel,
+		o: o, closing: closing, close: cancel, running: map[string]context.CancelCauseFunc{},
 		config: home.NewView(o.Paths.Config(), o.Clock),
 		env:    home.NewEnvView(o.Paths, o.Clock),
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
@@ -119,120 +137,11 @@ func (r *Runtime) Reload() {
 	r.env.Invalidate()
 }
 
-// Turn runs one turn. Events are called on the caller's goroutine. A panic inside
-// the turn ends here: the turn fails with a CrashError, the engine is thrown away,
-// and turns are refused until the back-off is over.
-func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (res agent.Result, err error) {
-	began := r.o.Clock.Now()
-	if err := r.admit(); err != nil {
-		return agent.Result{}, err
-	}
-	defer r.leave()
-	defer func() {
-		if p := recover(); p != nil {
-			err = r.crashed(p, debug.Stack())
-		}
-		r.o.Observe(outcomeOf(err), res.Usage, r.o.Clock.Since(began))
-		r.noteStore(ctx, err)
-	}()
-	e, err := r.enter()
-	if err != nil {
-		return agent.Result{}, err
-	}
-	defer e.turns.Done()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(r.closing, func() { cancel(ErrClosed) })()
-	// Held for the whole turn, so that the store does not open and close between rows.
-	_, release, err := r.store.acquire(ctx)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	defer release()
-	return e.loop.Run(ctx, t, events)
-}
-
-func outcomeOf(err error) string {
-	var ae *agent.Error
-	var ce *CrashError
-	switch {
-	case err == nil:
-		return "ok"
-	case errors.As(err, &ae):
-		return string(ae.Kind)
-	case errors.As(err, &ce):
-		return "crashed"
-	default:
-		return "refused"
-	}
-}
-
-// Stop interrupts the running turn of a session and reports whether there was one.
-func (r *Runtime) Stop(sessionID string) bool {
-	r.mu.Lock()
-	e := r.engine
-	r.mu.Unlock()
-	return e != nil && e.loop.Stop(sessionID)
-}
-
 // Active counts the turns in flight.
 func (r *Runtime) Active() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.active
-}
-
-func (r *Runtime) admit() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.closed:
-		return ErrClosed
-	case r.draining:
-		return ErrDraining
-	case r.breaker.open(r.o.Clock.Now()):
-		return &CrashError{Cause: r.crash, Until: r.breaker.until}
-	}
-	r.active++
-	return nil
-}
-
-func (r *Runtime) leave() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.active--
-	if r.active == 0 && r.idle != nil {
-		close(r.idle)
-		r.idle = nil
-	}
-}
-
-// crashed throws the engine away and refuses turns for a while.
-func (r *Runtime) crashed(p any, stack []byte) error {
-	cause := fmt.Sprint(p)
-	r.o.Log.Error(errors.New(cause), "the profile's runtime crashed", "profile", r.Name(), "stack", string(stack))
-	r.mu.Lock()
-	r.breaker = r.breaker.crashed(r.o.Clock.Now())
-	r.crash = firstLine(cause)
-	old := r.engine
-	r.engine = nil
-	until := r.breaker.until
-	if !r.closed {
-		r.recovery = r.o.Clock.AfterFunc(until.Sub(r.o.Clock.Now()), r.o.Changed)
-	}
-	r.mu.Unlock()
-	r.retire(old)
-	r.o.Changed()
-	return &CrashError{Cause: r.crash, Until: until}
-}
-
-func firstLine(s string) string {
-	for i, c := range s {
-		if c == '\n' {
-			return s[:i]
-		}
-	}
-	return s
 }
 
 // Drain refuses new turns and waits until those in flight are over or ctx ends; the return value counts what is left.
@@ -262,7 +171,8 @@ func (r *Runtime) waitIdle() <-chan struct{} {
 }
 
 // Close interrupts what is in flight, waits for it until ctx ends, ends every
-// process the tools started and closes the store.
+// process the tools started and closes the store. What is still running when ctx
+// ends is an error; it can do nothing more to the store.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
 	if r.closed {
@@ -276,14 +186,27 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if r.recovery != nil {
 		r.recovery.Stop()
 	}
+	r.retire(e)
 	r.mu.Unlock()
 	r.close()
 	select {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	r.retire(e)
-	err := r.store.close(ctx)
-	r.background.Wait()
-	return err
+	return errors.Join(r.store.close(ctx), r.waitBackground(ctx))
+}
+
+// waitBackground waits for everything this runtime started until ctx ends.
+func (r *Runtime) waitBackground(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		r.background.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("profile %s: %d turns do not end: %w", r.Name(), r.Active(), context.Cause(ctx))
+	}
 }

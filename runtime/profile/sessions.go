@@ -7,7 +7,8 @@ import (
 )
 
 // Sessions lists stored sessions, newest activity first.
-func (r *Runtime) Sessions(ctx context.Context, o store.ListOptions) ([]store.Session, error) {
+func (r *Runtime) Sessions(ctx context.Context, o store.ListOptions) (list []store.Session, err error) {
+	defer r.catch(&err)
 	s, release, err := r.store.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -18,6 +19,7 @@ func (r *Runtime) Sessions(ctx context.Context, o store.ListOptions) ([]store.Se
 
 // Session returns one stored session and its transcript; ok is false when there is none.
 func (r *Runtime) Session(ctx context.Context, id string) (session store.Session, messages []store.Message, ok bool, err error) {
+	defer r.catch(&err)
 	s, release, err := r.store.acquire(ctx)
 	if err != nil {
 		return store.Session{}, nil, false, err
@@ -33,17 +35,21 @@ func (r *Runtime) Session(ctx context.Context, id string) (session store.Session
 
 // Seed begins a session with messages that somebody else kept so far. A session
 // that exists already is left alone.
-func (r *Runtime) Seed(ctx context.Context, session store.Session, messages []store.Message) error {
+func (r *Runtime) Seed(ctx context.Context, session store.Session, messages []store.Message) (err error) {
 	if err := r.admit(); err != nil {
 		return err
 	}
 	defer r.leave()
+	defer r.catch(&err)
 	s, release, err := r.store.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	session.ProfileName = r.Name()
+	if _, found, err := s.Session(ctx, session.ID); err != nil || found {
+		return err // a write is not worth what a read can tell
+	}
+	session.ProfileName, session.CreatedSource = r.Name(), session.Source
 	_, created, err := s.EnsureSession(ctx, session)
 	if err != nil || !created {
 		return err

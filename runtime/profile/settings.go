@@ -3,6 +3,7 @@ package profile
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/home"
@@ -51,7 +52,7 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 
 // approvalMode reads approvals.mode; anything that is not a known word asks, the safe middle.
 func approvalMode(s string) tools.Mode {
-	switch s {
+	switch strings.ToLower(s) {
 	case "allow":
 		return tools.ModeAllow
 	case "deny":

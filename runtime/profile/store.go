@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -69,16 +70,38 @@ func (l *lazyStore) release() {
 	l.timer = l.clock.AfterFunc(l.idle, l.closeIdle)
 }
 
+// closeIdle closes the store when its idle time is over.
 func (l *lazyStore) closeIdle() {
+	defer func() {
+		if p := recover(); p != nil { // a timer's goroutine: nobody above would catch it
+			l.log.Error(fmt.Errorf("%v", p), "close idle store")
+		}
+	}()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.timer = nil // it has fired
+	l.closeLocked()
+}
+
+// closeUnused closes the store now unless somebody uses it.
+func (l *lazyStore) closeUnused() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeLocked()
+}
+
+func (l *lazyStore) closeLocked() {
 	if l.users > 0 || l.open == nil || l.closed {
 		return
 	}
-	if err := l.open.Close(); err != nil {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	s := l.open
+	l.open, l.timer = nil, nil
+	if err := s.Close(); err != nil {
 		l.log.Error(err, "close idle store")
 	}
-	l.open, l.timer = nil, nil
 }
 
 // isOpen reports whether SQLite has the file open now.

@@ -176,6 +176,9 @@ func TestWALStaysBounded(t *testing.T) {
 func TestPassiveCheckpoint(t *testing.T) {
 	s := open(t, storePath(t), testOptions(t))
 	ensure(t, s, "s")
+	if checkpointEvery != 50 {
+		t.Error("S-111: a checkpoint is due every 50 writes")
+	}
 	if _, err := s.writer.Exec("PRAGMA wal_autocheckpoint = 0"); err != nil {
 		t.Fatal(err)
 	}

@@ -288,3 +288,17 @@ func TestStats(t *testing.T) {
 		t.Errorf("grown store: %+v", grown)
 	}
 }
+
+// TestMessagesAreTheActiveOnes: S-102. Rows that compaction superseded stay in the file and out of the context.
+func TestMessagesAreTheActiveOnes(t *testing.T) {
+	s := open(t, storePath(t), testOptions(t))
+	ensure(t, s, "s")
+	old := say(t, s, "s", "same text", "same text")
+	if _, err := s.writer.Exec("UPDATE messages SET active = 0, compacted = 1 WHERE id = ?", old[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Messages(context.Background(), "s")
+	if err != nil || len(got) != 1 || got[0].ID != old[1].ID {
+		t.Errorf("got %v, %v; want only row %d", got, err, old[1].ID)
+	}
+}

@@ -1,11 +1,19 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/runtime/host"
 )
 
@@ -29,6 +37,10 @@ func TestAdoptAfterSupervisorIsKilled_G1(t *testing.T) {
 	}
 	if err := syscall.Kill(int(after.Instance.PID), syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
+	}
+	crashed := w.awaitObservation(e, load, "the crash", func(o obs) bool { return !o.NextAttempt.IsZero() })
+	if !strings.Contains(crashed.Message, "told to crash") {
+		t.Errorf("the end of an adopted run is not told: %s", crashed.Message)
 	}
 	again := w.awaitObservation(e, load, "a new run", func(o obs) bool { return o.Running && o.Instance.ID != before.Instance.ID })
 	if again.Restarts != 1 {
@@ -166,5 +178,92 @@ func TestMayAdopt_G1(t *testing.T) {
 				t.Errorf("mayAdopt(%+v) = %v", c.e, got)
 			}
 		})
+	}
+}
+
+// G1: a gateway that was long ready and hangs when it is adopted is given time to answer, whenever it was started.
+func TestAdoptedHungGatewayHasTime_G1(t *testing.T) {
+	w := newWorld(t)
+	clk := w.fakeTime()
+	w.opts.ask = 200 * time.Millisecond
+	first, err := New(w.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := w.workload()
+	before := w.awaitRunning(first, load)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(int(before.Instance.PID), syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "silence", func() bool { return w.notes("muted") == 1 }, nil)
+	clk.Step(time.Hour)
+	e := w.engine()
+	o := w.ensure(e, load)
+	if o.Running || o.Reason != v1alpha1.ReasonStarting || o.Instance == nil || o.Instance.ID != before.Instance.ID {
+		t.Fatalf("observation: %+v", o)
+	}
+	w.awaitObservation(e, load, "the deadline", func(o obs) bool {
+		clk.Step(time.Second)
+		return o.Reason == v1alpha1.ReasonNotResponding
+	})
+	w.stop(e)
+}
+
+// G5: the exit status of a process that somebody else collects is learnt from the kernel, where it tells (since 6.15).
+func TestForeignStatus_G5(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "read line; exit 7")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := openHandle(host.ProcessID{PID: cmd.Process.Pid, StartTime: host.Observe(cmd.Process.Pid).StartTime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close()
+	if isClosed(h.ended()) {
+		t.Fatal("a living process has ended")
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	select {
+	case <-h.ended():
+	case <-time.After(patience):
+		t.Fatal("the end was not noticed")
+	}
+	ws, known := h.foreignStatus()
+	if known && ws.ExitStatus() != 7 {
+		t.Errorf("exit status %d, want 7", ws.ExitStatus())
+	}
+	if !known && kernelAtLeast(t, 6, 15) {
+		t.Error("the kernel did not tell the exit status")
+	}
+}
+
+func kernelAtLeast(t *testing.T, major, minor int) bool {
+	t.Helper()
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		t.Fatal(err)
+	}
+	var gotMajor, gotMinor int
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &gotMajor, &gotMinor); err != nil {
+		t.Fatal(err)
+	}
+	return gotMajor > major || gotMajor == major && gotMinor >= minor
+}
+
+// G1: a pid that belongs to a later process is never held.
+func TestRecycledPIDIsNotHeld_G1(t *testing.T) {
+	if _, err := openHandle(host.ProcessID{PID: os.Getpid(), StartTime: 1}); !errors.Is(err, errGone) {
+		t.Errorf("held a process by its pid alone: %v", err)
 	}
 }

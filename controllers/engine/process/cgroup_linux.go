@@ -95,10 +95,27 @@ func killCgroup(dir string) {
 	}
 }
 
-// removeCgroup removes an empty group.
+// removeCgroup removes a group whose processes have ended. The kernel takes the
+// last of them out a moment after its end was announced, and tells by an event
+// of the group.
 func removeCgroup(dir string) {
-	if dir != "" {
+	if dir == "" {
+		return
+	}
+	events, err := os.Open(filepath.Join(dir, "cgroup.events"))
+	if err != nil {
 		_ = unix.Rmdir(dir)
+		return
+	}
+	defer events.Close()
+	const rounds, roundMillis = 20, 50
+	for range rounds {
+		// Reading first arms the event, so that a change between here and the wait is not missed.
+		_, _ = events.ReadAt(make([]byte, 256), 0)
+		if err := unix.Rmdir(dir); !errors.Is(err, unix.EBUSY) {
+			return
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}}, roundMillis)
 	}
 }
 

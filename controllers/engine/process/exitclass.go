@@ -108,3 +108,26 @@ func (f exitFacts) describe() string {
 		return fmt.Sprintf("ended by itself with exit code %d", f.Code)
 	}
 }
+
+// exitMessage says for people how a run ended and what to do.
+func exitMessage(class exitClass, f exitFacts, words lastWords, logFile string) string {
+	switch {
+	case class == exitConfiguration && f.Refusal != nil:
+		return f.Refusal.Message
+	case class == exitTransient && f.Refusal != nil:
+		return f.Refusal.Message + "; it tries again"
+	}
+	message := f.describe()
+	switch class {
+	case exitConfiguration:
+		message += ": it refused its configuration and waits for a change"
+	case exitOutOfMemory:
+		message += ": it used more memory than it may; raise spec.process.memoryLimit"
+	case exitTransient:
+		message += " (try again later)"
+	}
+	if words.Quote != "" {
+		return message + ": " + words.Quote
+	}
+	return message + "; its log " + logFile + " is empty"
+}

@@ -114,15 +114,6 @@ func FuzzLastWords(f *testing.F) {
 	})
 }
 
-func FuzzParseStat(f *testing.F) {
-	f.Add([]byte("12 (a b) c) S 1 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 999 1 2\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if p, ok := parseStat(data); !ok && p != (procEntry{}) {
-			t.Errorf("half an entry: %+v", p)
-		}
-	})
-}
-
 func FuzzParseIntent(f *testing.F) {
 	f.Add([]byte(`{"version":1,"desired":{"state":"Running"},"observed":{"run":{"id":"a"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

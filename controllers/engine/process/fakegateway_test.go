@@ -197,6 +197,7 @@ func (f *fake) serve(signals <-chan os.Signal) {
 			os.Exit(9)
 		case syscall.SIGUSR2:
 			f.mute.Store(true)
+			f.note("muted")
 		default:
 			f.note("terminated")
 			if f.mute.Load() {

@@ -25,15 +25,18 @@ import (
 
 const patience = 30 * time.Second
 
+// obs keeps conditions on one line.
+type obs = engine.Observation
+
 // world is one engine directory, one home and what runs in them.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	opts Options
 	home string
 	ref  engine.Ref
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	// Sockets have short paths.
 	dir, err := os.MkdirTemp("/tmp", "hgw")
@@ -188,7 +191,7 @@ func (w *world) pidIn(name string) int {
 }
 
 // await polls a condition that no channel announces.
-func await(t *testing.T, what string, ok func() bool, state func() string) {
+func await(t testing.TB, what string, ok func() bool, state func() string) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/controllers/engine"
@@ -142,7 +143,7 @@ func TestStopOfAnAdoptedGateway_G1(t *testing.T) {
 	}
 }
 
-// G2: only declared variables and the engine's own reach a gateway.
+// Only declared variables and the engine's own reach a gateway.
 func TestEnvironmentIsBuilt(t *testing.T) {
 	w := newWorld(t)
 	load := w.workload()
@@ -158,6 +159,29 @@ func TestEnvironmentIsBuilt(t *testing.T) {
 		"HERMES_RUN_ID=" + o.Instance.ID, "GOMEMLIMIT=943718400"}, "\n")
 	if string(data) != want {
 		t.Errorf("environment:\n%s\nwant:\n%s", data, want)
+	}
+	w.stop(e)
+}
+
+// A gateway that is wanted again while it is stopped is ended first and started then, never doubled.
+func TestEnsureDuringStop_G2(t *testing.T) {
+	w := newWorld(t)
+	e := w.engine()
+	load := w.workload(modeWork)
+	load.DrainTimeout = time.Hour
+	w.touch("work")
+	before := w.awaitRunning(e, load)
+	await(t, "the drain", func() bool {
+		_, _, err := e.Stop(context.Background(), w.ref)
+		return err == nil && w.notes("drained") > 0
+	}, nil)
+	if o := w.ensure(e, load); o.Running {
+		t.Errorf("running while it drains: %+v", o)
+	}
+	w.remove("work")
+	after := w.awaitRunning(e, load)
+	if after.Instance.ID == before.Instance.ID || alive(int(before.Instance.PID)) || w.notes("lost-the-lock") != 0 {
+		t.Errorf("after: %+v", after)
 	}
 	w.stop(e)
 }

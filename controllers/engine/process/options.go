@@ -39,6 +39,8 @@ type Options struct {
 
 	// hook is told of each point at which a crash of this process must be survived; tests end the process there.
 	hook func(point string)
+	// oomKills returns the machine's count of processes ended for memory; tests stand in for the kernel.
+	oomKills func() int64
 	// ask bounds one question to a control socket; 0 means host.RequestTimeout.
 	ask time.Duration
 	// jitter returns a number in [0,1).
@@ -73,6 +75,9 @@ func (o Options) withDefaults() (Options, error) {
 	o.MissedPings = defaulted(o.MissedPings, 3)
 	if o.hook == nil {
 		o.hook = func(string) {}
+	}
+	if o.oomKills == nil {
+		o.oomKills = oomKills
 	}
 	if o.jitter == nil {
 		o.jitter = rand.Float64

@@ -60,8 +60,11 @@ func TestStopEscalatesInsideItsBudget_G8(t *testing.T) {
 	if !alive(int(o.Instance.PID)) {
 		t.Fatal("killed without grace")
 	}
-	clk.Step(termGrace)
-	await(t, "the end", stop, nil)
+	graceBegan := clk.Now()
+	await(t, "the end", func() bool { clk.Step(100 * time.Millisecond); return stop() }, nil)
+	if waited := clk.Since(graceBegan); waited < termGrace {
+		t.Errorf("killed after %s, before the grace was over", waited)
+	}
 	if w.notes("terminated") != 1 || alive(int(o.Instance.PID)) {
 		t.Error("not killed")
 	}

@@ -65,6 +65,7 @@ func newChain(opts options.CompletedOptions) (*chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure the generic server: %w", err)
 	}
+	generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName) // see addRolesHook
 	resolver := webhook.NewDefaultServiceResolver()
 	native, initializers, err := controlplaneapiserver.CreateConfig(opts, generic, informers, nil, factory, resolver, nil)
 	if err != nil {
@@ -106,6 +107,9 @@ func assemble(
 	}
 	if err := native.InstallAPIs(providers...); err != nil {
 		return nil, fmt.Errorf("install the built-in APIs: %w", err)
+	}
+	if err := addRolesHook(native.GenericAPIServer); err != nil {
+		return nil, fmt.Errorf("install the default roles: %w", err)
 	}
 	aggregator, err := controlplaneapiserver.CreateAggregatorServer(aggregatorConfig, native.GenericAPIServer,
 		crds.Informers.Apiextensions().V1().CustomResourceDefinitions(), true,

@@ -23,8 +23,9 @@ import (
 const (
 	// namespaceResync re-examines terminating namespaces whose last pass failed without an error to retry.
 	namespaceResync = 5 * time.Minute
-	// collectorSync is how often the garbage collector asks which kinds exist.
-	collectorSync        = 30 * time.Second
+	// collectorSync is how often the garbage collector asks which kinds exist: objects of a new kind are
+	// not collected before. One request of discovery, which the server has ready.
+	collectorSync        = 5 * time.Second
 	collectorInitialSync = 30 * time.Second
 )
 

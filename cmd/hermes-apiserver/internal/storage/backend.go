@@ -13,14 +13,21 @@ import (
 	"github.com/k3s-io/kine/pkg/drivers/sqlite"
 	"github.com/k3s-io/kine/pkg/server"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/test/bufconn"
 )
 
 const (
 	// Endpoint is what an etcd client is told; the address is never resolved, see Backend.DialContext.
 	Endpoint = "http://kine.invalid:2379"
-	// emulatedEtcd makes the API server use watch progress notifications, which kine supports.
-	emulatedEtcd = "3.6.11"
+	// emulatedEtcd is an etcd without progress requests on watches. With them the API server would answer a
+	// consistent list from its watch cache once kine had confirmed the cache's revision, and kine cannot
+	// confirm one for a watch that was opened after the last write: such lists then time out for as long as
+	// nothing is written. Without them a consistent list reads the database.
+	emulatedEtcd = "3.5.12"
+	// minPingInterval is etcd's own bound on client pings; the library's default of 5 minutes is longer than
+	// the API server's interval of 30 s and would end every connection after a few of them.
+	minPingInterval = 5 * time.Second
 	// notifyInterval is kine's default: how often an idle watch learns the current revision.
 	notifyInterval = 5 * time.Second
 	// pipeBytes is the buffer of one direction of one connection. There is a connection per served
@@ -83,6 +90,7 @@ func (b *Backend) serve(backend server.Backend) {
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxSendMsgSize(maxAnswerBytes),
 		grpc.SharedWriteBuffer(true),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
 	)
 	server.New(backend, "http", notifyInterval, emulatedEtcd).Register(b.grpc)
 	b.workers.Add(1)

@@ -5,6 +5,7 @@ package bootstrap
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -103,13 +105,26 @@ func defaultGateway(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	g := &v1alpha1.Gateway{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Gateway"},
-		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DefaultGatewayName, Namespace: defaultNamespace},
+	gateway := client.Get().Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName)
+	if err := gateway.Do(ctx).Error(); !apierrors.IsNotFound(err) {
+		return err
 	}
-	err = client.Post().Namespace(defaultNamespace).Resource("gateways").
-		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, metav1.ParameterCodec).Body(g).Do(ctx).Error()
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	// By apply, not by create: who creates an object owns the fields that the server fills in, and the first
+	// person to declare one of them would have a conflict with hermes up. The label is a field for hermes up to
+	// own: an object that nobody owns anything of counts as made before the first apply, with the same conflict.
+	raw, err := json.Marshal(map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Gateway",
+		"metadata": map[string]any{
+			"name": v1alpha1.DefaultGatewayName, "namespace": defaultNamespace,
+			"labels": map[string]any{v1alpha1.LabelAppliedBy: "up"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = client.Patch(types.ApplyPatchType).Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).
+		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, metav1.ParameterCodec).Body(raw).Do(ctx).Error()
+	if err != nil {
 		return fmt.Errorf("default gateway: %w", err)
 	}
 	return nil

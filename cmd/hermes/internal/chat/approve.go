@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hermes.dev/hermes/runtime/localapi"
+)
+
+// Decisions as the API names them.
+const (
+	once   = "once"
+	deny   = "deny"
+	always = "always"
+)
+
+// approve answers the question of a tool call: by --yes, by a person, or with no.
+func (c *Chat) approve(ctx context.Context, r *renderer, e localapi.Event) {
+	decision := "nobody"
+	switch {
+	case c.Yes:
+		decision = once
+		r.note("approved by --yes: %s", visible(subject(e)))
+	case c.Lines == nil:
+		r.note("denied, because nobody can be asked here: %s (%s)", visible(subject(e)), visible(e.Reason))
+		r.note("  run it on a terminal, pass --yes, or add a rule to spec.approvals.allow of profile %s", c.Target.Profile)
+	default:
+		r.newline()
+		decision = c.ask(ctx, e)
+	}
+	if err := c.Client.Decide(ctx, c.Target.Profile, e.Session, e.CallID, decision); err != nil && ctx.Err() == nil {
+		r.note("! the answer did not arrive: %s", visible(err.Error()))
+	}
+}
+
+// ask shows the whole of what would run and waits for a decision. Ctrl-C and the end of input deny; Ctrl-C
+// interrupts the turn as well.
+func (c *Chat) ask(ctx context.Context, e localapi.Event) string {
+	fmt.Fprintf(c.Notes, "? %s wants to run (%s):\n", c.Target.Profile, visible(e.Reason))
+	for line := range strings.SplitSeq(visible(subject(e)), "\n") {
+		fmt.Fprintf(c.Notes, "    %s\n", line)
+	}
+	for {
+		line, err := c.Lines.Ask(ctx, "  [o]nce  [s]ession  [a]lways (until the gateway restarts)  [d]eny: ")
+		if err != nil {
+			if err == errInterrupt {
+				c.interrupt()
+			}
+			return deny
+		}
+		if d, ok := decisionOf(line); ok {
+			return d
+		}
+		fmt.Fprintln(c.Notes, "  please answer o, s, a or d")
+	}
+}
+
+func decisionOf(line string) (string, bool) {
+	answer := strings.ToLower(strings.TrimSpace(line))
+	for _, d := range []string{once, "session", always, deny} {
+		if answer != "" && (answer == d || answer == d[:1]) {
+			return d, true
+		}
+	}
+	return "", false
+}
+
+// subject is what a question is about: the whole command, or what the tool says it does.
+func subject(e localapi.Event) string {
+	if e.Command != "" {
+		return e.Command
+	}
+	if e.Summary != "" {
+		return e.Summary
+	}
+	return e.Tool
+}

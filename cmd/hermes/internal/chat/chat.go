@@ -1,0 +1,147 @@
+package chat
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"k8s.io/utils/clock"
+
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/runtime/localapi"
+	"hermes.dev/hermes/runtime/session"
+)
+
+// Source is how sessions that begin here are marked.
+const Source = "cli"
+
+// errInterrupt is Ctrl-C.
+var errInterrupt = errors.New("interrupted")
+
+// Lines reads what a person types.
+type Lines interface {
+	// Read returns one line of conversation; more says that the text goes on in the next one. io.EOF ends the
+	// conversation, errInterrupt is Ctrl-C.
+	Read(ctx context.Context, prompt string) (line string, more bool, err error)
+	// Ask returns the answer to a question; it is not remembered.
+	Ask(ctx context.Context, prompt string) (string, error)
+}
+
+// Chat is a conversation with one profile.
+type Chat struct {
+	Client *localapi.Client
+	Target Target
+	// Out gets replies, Notes everything else.
+	Out, Notes io.Writer
+	// Live says that a person reads Out as it is written; Color that Notes may be coloured.
+	Live, Color bool
+	// Lines asks a person; nil when there is none.
+	Lines Lines
+	// Yes allows each call that needs approval, once.
+	Yes bool
+	// Interrupts carries Ctrl-C: the first of a turn interrupts it, the second ends the program.
+	Interrupts <-chan os.Signal
+	Clock      clock.PassiveClock
+
+	// Session is the session in use; "" before the first turn.
+	Session string
+	// interrupt interrupts the turn that runs.
+	interrupt func()
+	// leave says that Ctrl-C was pressed twice in one turn.
+	leave bool
+}
+
+// Answer is what a turn came to, the object of -o json.
+type Answer struct {
+	Session    string          `json:"session"`
+	Reply      string          `json:"reply"`
+	Usage      *localapi.Usage `json:"usage"`
+	ModelCalls int             `json:"model_calls"`
+	ToolCalls  int             `json:"tool_calls"`
+	// Error is why there is no reply, null when there is one.
+	Error *localapi.Error `json:"error"`
+}
+
+// Once runs one turn: text, or with resume what the session has not finished. The returned error has been shown to
+// nobody yet. The answer is filled in also after an error.
+func (c *Chat) Once(ctx context.Context, text string, resume bool) (Answer, error) {
+	if err := c.begin(); err != nil {
+		return Answer{}, err
+	}
+	r := &renderer{out: c.Out, notes: c.Notes, live: c.Live, color: c.Color}
+	final, err := c.turn(ctx, r, text, resume)
+	r.end(final.Reply, err)
+	a := Answer{Session: c.Session, Usage: final.Usage}
+	if final.Info != nil {
+		a.ModelCalls, a.ToolCalls = final.Info.ModelCalls, final.Info.ToolCalls
+	}
+	if err == nil {
+		a.Reply = final.Reply
+		return a, nil
+	}
+	a.Error = c.stated(err)
+	return a, c.explain(a.Error)
+}
+
+// begin chooses the id of a new session here, so that a turn can be interrupted before its first answer.
+func (c *Chat) begin() error {
+	if c.Session != "" {
+		return nil
+	}
+	id, err := session.NewID(c.Clock.Now(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("begin a session: %w", err)
+	}
+	c.Session = id
+	return nil
+}
+
+// stated gives an error its API form.
+func (c *Chat) stated(err error) *localapi.Error {
+	var e *localapi.Error
+	switch {
+	case errors.Is(err, errInterrupt), errors.As(err, &e) && e.Code == "interrupted":
+		return &localapi.Error{Type: "interrupted", Code: "interrupted", Message: "the turn was interrupted; what was stored stays", Err: err}
+	case e != nil:
+		return e
+	}
+	return &localapi.Error{Type: "server_error", Code: "failed", Message: err.Error(), Err: err}
+}
+
+// explain words an error for a person.
+func (c *Chat) explain(e *localapi.Error) error {
+	switch {
+	case e.Code == "interrupted":
+		return fmt.Errorf("interrupted; what was stored stays: hermes chat -p %s --session %s continues, with --resume it finishes that turn", c.Target.Profile, c.Session)
+	case e.Code == "session_busy", e.Code == "stopping", e.Code == "store_busy":
+		return exit.Busyf("%s", visible(e.Message))
+	case e.Code == "credential_missing", e.Code == "credential_refused":
+		return fmt.Errorf("%s: see hermes status profile/%s", visible(e.Message), c.Target.Profile)
+	}
+	return errors.New(visible(e.Message))
+}
+
+// Find settles the session to go on with: the named one, which must exist, or the newest that began here.
+func (c *Chat) Find(ctx context.Context, id string, latest bool) error {
+	switch {
+	case id != "":
+		s, err := c.Client.Session(ctx, c.Target.Profile, id)
+		if err != nil {
+			return err
+		}
+		c.Session = s.ID
+	case latest:
+		list, err := c.Client.Sessions(ctx, c.Target.Profile, localapi.SessionFilter{Source: Source, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return fmt.Errorf("profile %s has no session to continue: begin one without --continue", c.Target.Profile)
+		}
+		c.Session = list[0].ID
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Loop talks until the person leaves.
+func (c *Chat) Loop(ctx context.Context) error {
+	fmt.Fprintf(c.Notes, "Talking with %s. /help lists commands, /quit or Ctrl-D leaves.\n", visible(c.Target.Profile))
+	if c.Session != "" {
+		if err := c.resume(ctx, c.Session); err != nil {
+			return err
+		}
+	}
+	left := false // Ctrl-C was pressed on an empty line
+	for {
+		text, err := c.read(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, errInterrupt) && left:
+			return nil
+		case errors.Is(err, errInterrupt):
+			left = true
+			fmt.Fprintln(c.Notes, "Ctrl-C again, or /quit, leaves.")
+			continue
+		case err != nil:
+			return err
+		}
+		left = false
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		if strings.HasPrefix(text, "/") && !strings.Contains(text, "\n") {
+			if quit := c.command(ctx, text); quit {
+				return nil
+			}
+			continue
+		}
+		c.say(ctx, text, false)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if c.leave {
+			return nil
+		}
+	}
+}
+
+// say runs one turn and shows how it failed, if it did.
+func (c *Chat) say(ctx context.Context, text string, resume bool) {
+	if _, err := c.Once(ctx, text, resume); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(c.Notes, "! %s\n", err)
+	}
+}
+
+// read collects the lines of one message.
+func (c *Chat) read(ctx context.Context) (string, error) {
+	var text strings.Builder
+	prompt := "› "
+	for {
+		line, more, err := c.Lines.Read(ctx, prompt)
+		if err != nil {
+			return "", err
+		}
+		text.WriteString(line)
+		if !more {
+			return text.String(), nil
+		}
+		text.WriteByte('\n')
+		prompt = "… "
+	}
+}

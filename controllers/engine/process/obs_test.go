@@ -1,7 +1,0 @@
-//go:build linux
-
-package process
-
-import "hermes.dev/hermes/controllers/engine"
-
-type obs = engine.Observation
