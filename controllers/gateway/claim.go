@@ -89,3 +89,8 @@ func granted(gw *v1alpha1.Gateway, homeOf func(*v1alpha1.Gateway) string) bool {
 	before.Spec.Home = gw.Status.Home
 	return homeOf(&before) == homeOf(gw)
 }
+
+// runs reports whether a Gateway's last summary saw a running instance.
+func runs(gw *v1alpha1.Gateway) bool {
+	return meta.IsStatusConditionTrue(gw.Status.Conditions, v1alpha1.ConditionRunning)
+}
