@@ -11,7 +11,11 @@ import (
 
 // elsewhere lists the reasons that no state of the API brings about by itself,
 // with the test that reaches each.
-var elsewhere = map[string]string{}
+var elsewhere = map[string]string{
+	"Deleting": "TestProfileDeletion",
+	// The object is gone a moment after its gateway said so.
+	"Closed": "TestProfileDeletion: a Profile with a running gateway goes only after this report",
+}
 
 // reasonNames parses the values of api/v1alpha1/reasons.go.
 func reasonNames(t *testing.T) []string {

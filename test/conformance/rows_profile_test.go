@@ -45,7 +45,9 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 
 // alice makes gateway gw and a Profile of it.
 func (w *world) alice(changes ...func(*v1alpha1.ProfileSpec)) client.Object {
-	w.create(gateway("gw"))
+	g := gateway("gw")
+	w.create(g)
+	w.await("the operator knows the gateway", func() (bool, string) { w.get(g); return len(g.Status.Conditions) > 0, "" })
 	p := profile("alice", changes...)
 	w.create(p)
 	return p

@@ -49,6 +49,8 @@ type workload struct {
 	cancel   context.CancelFunc
 	ended    chan struct{}
 	stopping bool
+	// answered is set once the run was seen to answer; holding it does not unsay that.
+	answered bool
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -94,6 +96,8 @@ func (e *Engine) Ensure(_ context.Context, want engine.Workload) (engine.Observa
 	}
 	w, ok := e.workloads[want.Ref]
 	switch {
+	case !ok && e.dead(want.Ref):
+		return *e.faults[want.Ref].observation, nil
 	case !ok:
 		w = e.start(want)
 	case w.stopping:
@@ -160,10 +164,16 @@ func (e *Engine) endOf(w *workload) {
 	ref := w.ran.Ref
 	delete(e.workloads, ref)
 	close(w.ended)
-	if w.want.Name != "" && !e.isClosing() {
+	if w.want.Name != "" && !e.isClosing() && !e.dead(ref) {
 		e.start(w.want)
 	}
 	e.announce(ref)
+}
+
+// dead reports whether a fault says that nothing of a workload runs. The caller holds the lock.
+func (e *Engine) dead(ref engine.Ref) bool {
+	f := e.faults[ref].observation
+	return f != nil && f.Instance == nil
 }
 
 func (e *Engine) isClosing() bool {
@@ -192,9 +202,10 @@ func (e *Engine) observe(w *workload) engine.Observation {
 	switch {
 	case w.stopping:
 		o.Reason, o.Message, o.CurrentMessage = v1alpha1.ReasonDraining, "takes no new work", "the gateway does not run"
-	case e.held[ref]:
+	case e.held[ref] && !w.answered:
 		o.Reason, o.Message, o.CurrentMessage = v1alpha1.ReasonStarting, "has not answered yet", "the gateway does not run"
 	default:
+		w.answered = true
 		o.Running, o.Reason, o.Message = true, v1alpha1.ReasonRunning, "answers"
 		o.Current = settings(w.ran) == settings(w.want)
 		if !o.Current {

@@ -2,8 +2,8 @@ package fakeengine
 
 import "hermes.dev/hermes/controllers/engine"
 
-// Observe makes a workload look like o until Recover. Give o an Instance (any)
-// when the run is to be there still.
+// Observe makes a workload look like o until Recover. Without an Instance the run
+// ends, as a process does that crashed; with one (any) it is there still.
 func (e *Engine) Observe(ref engine.Ref, o engine.Observation) { e.fault(ref, fault{observation: &o}) }
 
 // Fail makes every call about a workload return err until Recover.
@@ -16,6 +16,9 @@ func (e *Engine) fault(ref engine.Ref, f fault) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.faults[ref] = f
+	if w := e.workloads[ref]; w != nil && e.dead(ref) {
+		w.cancel()
+	}
 	e.announce(ref)
 }
 
