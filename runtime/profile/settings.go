@@ -50,6 +50,16 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	return s, err
 }
 
+// check says why no engine can be built from the settings, as far as that shows without building one.
+func (s settings) check() error {
+	if s.provider != llm.ProviderDemo {
+		if _, err := llm.NewRoute(s.provider, s.baseURL); err != nil {
+			return err
+		}
+	}
+	return tools.CheckSelection(s.toolsets, s.disabled, s.allow)
+}
+
 // approvalMode reads approvals.mode; anything that is not a known word asks, the safe middle.
 func approvalMode(s string) tools.Mode {
 	switch strings.ToLower(s) {

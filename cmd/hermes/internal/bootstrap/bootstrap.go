@@ -108,7 +108,8 @@ func defaultGateway(ctx context.Context, cfg *rest.Config) error {
 	}
 	err = client.Get().Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
-		body := fmt.Sprintf(`{"apiVersion":%q,"kind":"Gateway","metadata":{"name":%q}}`, v1alpha1.GroupVersion, v1alpha1.DefaultGatewayName)
+		body := fmt.Sprintf(`{"apiVersion":%q,"kind":"Gateway","metadata":{"name":%q},"spec":{"engine":%q}}`,
+			v1alpha1.GroupVersion, v1alpha1.DefaultGatewayName, v1alpha1.EngineProcess)
 		err = client.Patch(types.ApplyPatchType).Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).
 			VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, metav1.ParameterCodec).Body([]byte(body)).Do(ctx).Error()
 	}
