@@ -59,7 +59,7 @@ func (r *Runtime) checkConfig() (err error) {
 	if err == nil {
 		var s settings
 		if s, err = readSettings(config, r.o.Paths); err == nil {
-			err = s.check()
+			err = s.check(r.o.Paths)
 		}
 	}
 	if err == nil {
