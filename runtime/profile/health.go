@@ -57,7 +57,10 @@ func (r *Runtime) checkConfig() (err error) {
 	}()
 	config, err := r.config.Read()
 	if err == nil {
-		_, err = readSettings(config, r.o.Paths)
+		var s settings
+		if s, err = readSettings(config, r.o.Paths); err == nil {
+			err = s.check(r.o.Paths)
+		}
 	}
 	if err == nil {
 		_, err = r.env.Environment()

@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +50,24 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	n, err := agent.ParseMaxTurns(raw, set)
 	s.maxTurns = n
 	return s, err
+}
+
+// check says why no engine can be built from the settings, as far as that shows without building one. A workspace in
+// the home is made when it is needed; any other one has to be there.
+func (s settings) check(paths home.Paths) error {
+	if rel, err := filepath.Rel(paths.Home, s.workspace); err != nil || !filepath.IsLocal(rel) {
+		if info, err := os.Stat(s.workspace); err != nil {
+			return fmt.Errorf("workspace: %w: create the directory, or name another one", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("workspace: %s is not a directory: name another one", s.workspace)
+		}
+	}
+	if s.provider != llm.ProviderDemo {
+		if _, err := llm.NewRoute(s.provider, s.baseURL); err != nil {
+			return err
+		}
+	}
+	return tools.CheckSelection(s.toolsets, s.disabled, s.allow)
 }
 
 // approvalMode reads approvals.mode; anything that is not a known word asks, the safe middle.

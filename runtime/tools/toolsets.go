@@ -48,6 +48,16 @@ func selectToolsets(want, disabled []string) (selection, error) {
 	return s, nil
 }
 
+// CheckSelection says what is wrong with the two configuration lists and an allow list, without making a Set: so that
+// a mistake in them can be shown before the first turn.
+func CheckSelection(toolsets, disabled, allow []string) error {
+	if _, err := selectToolsets(toolsets, disabled); err != nil {
+		return err
+	}
+	_, err := ParseRules(allow)
+	return err
+}
+
 func checkToolset(field, name string) error {
 	if slices.Contains(knownToolsets(), name) || (strings.HasPrefix(name, mcpToolsetPrefix) && len(name) > len(mcpToolsetPrefix)) {
 		return nil

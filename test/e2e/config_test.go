@@ -95,3 +95,47 @@ func TestMistakesRecoverByThemselves(t *testing.T) {
 	say(t, c.API(c.GatewayHome("nowhere")), "homeless", "hello")
 	c.Say("suspended", "hello")
 }
+
+// TestHandEditsAreShownAndForgiven: a mistake that a person makes in config.yaml, or a workspace that is missing, shows
+// as a condition after the turn that met it, and goes once a turn works again.
+func TestHandEditsAreShownAndForgiven(t *testing.T) {
+	c := started(t)
+	k, workspace := c.Client(), filepath.Join(c.Dir, "workspace")
+	c.Apply(demoYAML("one", ""), demoYAML("two", "  workspace: {directory: "+workspace+"}\n"))
+	AwaitReady(c, k, profile("one"))
+	config := filepath.Join(c.ProfileHome("one"), "config.yaml")
+	good := readFile(t, config)
+	writeFile(t, config, good+"toolsets: [nonsense]\n")
+	await(t, "a turn that meets the mistake", func() string {
+		if _, err := c.Turn("one", "", "hello"); code(err) != "config_invalid" {
+			return "got " + code(err)
+		}
+		return ""
+	})
+	AwaitCondition(c, k, profile("one"), "Ready", "False", "ConfigInvalid")
+	writeFile(t, config, good)
+	await(t, "a turn after the correction", func() string {
+		if _, err := c.Turn("one", "", "hello"); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	AwaitReady(c, k, profile("one"))
+
+	AwaitReady(c, k, profile("two"))
+	if err := os.RemoveAll(workspace); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Turn("two", "", "hello"); code(err) != "config_invalid" {
+		t.Errorf("a turn without its workspace: %v", err)
+	}
+	missing := AwaitCondition(c, k, profile("two"), "Ready", "False", "ConfigInvalid")
+	if !strings.Contains(missing.Message, workspace) {
+		t.Errorf("the message does not name the directory: %s", missing.Message)
+	}
+	if err := os.Mkdir(workspace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c.Say("two", "hello")
+	AwaitReady(c, k, profile("two"))
+}
