@@ -44,8 +44,8 @@ func (c *Client) readStream(body io.Reader, w *watchdog, emit func(Delta)) (Resp
 		if content {
 			w.sawContent(c.o.Timeouts.Content)
 		}
-		if a.size() > maxAnswer {
-			return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
+		if err := a.tooLarge(host); err != nil {
+			return Response{}, err
 		}
 	}
 }
@@ -77,7 +77,21 @@ func (c *Client) readWhole(body io.Reader, emit func(Delta)) (Response, error) {
 	if _, err := c.addEvent(&a, b, emit); err != nil {
 		return Response{}, err
 	}
+	if err := a.tooLarge(host); err != nil {
+		return Response{}, err
+	}
 	return a.response(host, true)
+}
+
+// tooLarge is the error of an answer that has grown beyond what anybody can have asked for, or nil.
+func (a *assembler) tooLarge(host string) error {
+	switch {
+	case a.size() > maxAnswer:
+		return newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
+	case len(a.calls) > maxCalls:
+		return newError(ReasonServerError, CodeResponseTooLarge, host, "the answer calls more than %d tools at once", maxCalls)
+	}
+	return nil
 }
 
 // bodyError is an error object inside an answer whose status said that all is well.

@@ -75,12 +75,10 @@ func (a *assembler) addCall(w *wireCall, position int, emit func(Delta)) {
 	}
 	index := position
 	if w.Index != nil {
-		index = *w.Index
-	} else if w.ID == "" && len(a.calls) > 0 {
-		index = -1
+		index = *w.Index // any number: a server that lies must not be able to do more than fail its own answer
 	}
 	p := a.byIndex[index]
-	if index == -1 {
+	if w.Index == nil && w.ID == "" && len(a.calls) > 0 {
 		p = a.calls[len(a.calls)-1]
 	}
 	if p == nil || (w.ID != "" && p.id != "" && p.id != w.ID) {

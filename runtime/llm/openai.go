@@ -20,6 +20,10 @@ const (
 	maxAnswer    = 32 << 20
 )
 
+// maxCalls is how many tools one answer may call. Each call costs a result, and all of them go back to the server with
+// every further request of the session.
+const maxCalls = 512
+
 // Options configure a Client.
 type Options struct {
 	Route Route

@@ -3,6 +3,8 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"strconv"
 )
 
 // wireRequest is the body of POST /chat/completions. The field order is part of the contract: everything that stays
@@ -99,16 +101,34 @@ type wireDelta struct {
 }
 
 type wireUsage struct {
-	PromptTokens        int64 `json:"prompt_tokens"`
-	CompletionTokens    int64 `json:"completion_tokens"`
+	PromptTokens        wireCount `json:"prompt_tokens"`
+	CompletionTokens    wireCount `json:"completion_tokens"`
 	PromptTokensDetails struct {
-		CachedTokens     int64 `json:"cached_tokens"`
-		CacheWriteTokens int64 `json:"cache_write_tokens"`
+		CachedTokens     wireCount `json:"cached_tokens"`
+		CacheWriteTokens wireCount `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionTokensDetails struct {
-		ReasoningTokens int64 `json:"reasoning_tokens"`
+		ReasoningTokens wireCount `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	PromptCacheHitTokens int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's name for cached_tokens
+	PromptCacheHitTokens wireCount `json:"prompt_cache_hit_tokens"` // DeepSeek's name for cached_tokens
+}
+
+// maxCount is the largest counter believed, in tokens. Sums of it over millions of answers stay exact; near the limit
+// of int64 two answers make a sum that the store cannot read back, and with it the session.
+const maxCount = 1 << 40
+
+// wireCount is a counter of tokens from 0 to maxCount. What is no number counts as zero: an answer is not lost over its
+// bill.
+type wireCount int64
+
+// UnmarshalJSON never fails.
+func (n *wireCount) UnmarshalJSON(b []byte) error {
+	*n = 0
+	// A float holds every number up to maxCount exactly, and takes what is far beyond int64 as well.
+	if f, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64); f > 0 && (err == nil || errors.Is(err, strconv.ErrRange)) {
+		*n = wireCount(min(f, maxCount))
+	}
+	return nil
 }
 
 // usage turns the server's counters into ours: the prompt is split into its cached and uncached parts, and a counter
@@ -117,14 +137,14 @@ func (u *wireUsage) usage() Usage {
 	if u == nil {
 		return Usage{}
 	}
-	read := max(0, u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens)
-	write := max(0, u.PromptTokensDetails.CacheWriteTokens)
+	read := int64(max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens))
+	write := int64(u.PromptTokensDetails.CacheWriteTokens)
 	return Usage{
-		Input:      max(0, u.PromptTokens-read-write),
-		Output:     max(0, u.CompletionTokens),
+		Input:      max(0, int64(u.PromptTokens)-read-write),
+		Output:     int64(u.CompletionTokens),
 		CacheRead:  read,
 		CacheWrite: write,
-		Reasoning:  max(0, u.CompletionTokensDetails.ReasoningTokens),
+		Reasoning:  int64(u.CompletionTokensDetails.ReasoningTokens),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,9 +29,9 @@ func read(dir string) content {
 	var c content
 	sum, complete := sha256.New(), true
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
+		raw, err := manifests.ReadFile(file)
 		if err != nil {
-			c.docs = append(c.docs, manifests.Document{File: file, Err: plain(err)})
+			c.docs = append(c.docs, manifests.Document{File: file, Err: err})
 			complete = false
 			continue
 		}

@@ -40,9 +40,6 @@ func (d Document) Position() string {
 	return fmt.Sprintf("%s:%d (document %d)", d.File, d.Line, d.Index)
 }
 
-// maxManifest bounds one file. The API server takes 1.5 MiB an object.
-const maxManifest = 64 << 20
-
 // Read collects the documents of every path in order: a file, a directory (its *.yaml, *.yml and *.json,
 // not hidden, recursively) or "-" for stdin. A path that cannot be read is a Document with an Err and
 // Index 0, so that it does not hide the others.
@@ -50,7 +47,7 @@ func Read(paths []string, stdin io.Reader) []Document {
 	var docs []Document
 	for _, path := range paths {
 		if path == "-" {
-			raw, err := io.ReadAll(io.LimitReader(stdin, maxManifest))
+			raw, err := readBounded(stdin)
 			if err != nil {
 				docs = append(docs, Document{File: path, Err: err})
 				continue
@@ -69,7 +66,7 @@ func readPath(path string) []Document {
 		return []Document{{File: path, Err: errors.Unwrap(err)}}
 	}
 	if !info.IsDir() {
-		return readFile(path)
+		return readFile(path, os.Open) // the caller named it: <(command) is a pipe
 	}
 	files, err := Files(path)
 	if err != nil {
@@ -80,7 +77,7 @@ func readPath(path string) []Document {
 	}
 	var docs []Document
 	for _, file := range files {
-		docs = append(docs, readFile(file)...)
+		docs = append(docs, readFile(file, openRegular)...)
 	}
 	return docs
 }
@@ -123,17 +120,10 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
 
-func readFile(path string) []Document {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return []Document{{File: path, Err: errors.Unwrap(err)}}
-	case info.Size() > maxManifest:
-		return []Document{{File: path, Err: fmt.Errorf("is larger than %d MiB", maxManifest>>20)}}
-	}
-	raw, err := os.ReadFile(path)
+func readFile(path string, open func(string) (*os.File, error)) []Document {
+	raw, err := contents(path, open)
 	if err != nil {
-		return []Document{{File: path, Err: errors.Unwrap(err)}}
+		return []Document{{File: path, Err: err}}
 	}
 	return Parse(path, raw)
 }
@@ -189,8 +179,9 @@ func split(raw []byte) []part {
 	}
 	var parts []part
 	current := part{start: 1, line: 1}
+	found := false // content in current: looked for once a line, so that a long file costs no more than its length
 	flush := func() {
-		if hasContent(current.text) {
+		if found {
 			parts = append(parts, current)
 		}
 	}
@@ -201,13 +192,14 @@ func split(raw []byte) []part {
 		line++
 		if isSeparator(text) {
 			flush()
-			current = part{start: line + 1, line: line + 1}
+			current, found = part{start: line + 1, line: line + 1}, false
 			if rest := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("---"))); len(rest) > 0 && rest[0] != '#' {
 				current = part{start: line, line: line, text: append(rest, '\n')}
+				found = hasContent(current.text)
 			}
 		} else {
-			if !hasContent(current.text) && hasContent(text) {
-				current.line = line
+			if !found && hasContent(text) {
+				current.line, found = line, true
 			}
 			current.text = append(current.text, text...)
 		}
