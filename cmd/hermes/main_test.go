@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
+	"hermes.dev/hermes/cmd/hermes/internal/statusview"
 	"hermes.dev/hermes/test/controlplane"
 )
 
@@ -229,5 +230,14 @@ func TestTerminalCharacters(t *testing.T) {
 				t.Errorf("terminal = %+v, want ASCII %t and no colour", got, tc.ascii)
 			}
 		})
+	}
+}
+
+func TestWidthOfWhatIsNotATerminal(t *testing.T) {
+	for columns, want := range map[string]int{"": statusview.NoLimit, "60": 60, "0": statusview.NoLimit, "wide": statusview.NoLimit} {
+		c := &cli{out: &bytes.Buffer{}, getenv: func(k string) string { return map[string]string{"COLUMNS": columns}[k] }}
+		if got := c.terminal().Width; got != want {
+			t.Errorf("COLUMNS=%q: width %d, want %d", columns, got, want)
+		}
 	}
 }
