@@ -35,7 +35,7 @@ hermes up left behind that was killed, and may be run again at any time.`,
 
 func (c *cli) down(ctx context.Context, data datadir.Dir, keep bool) error {
 	d := local.Down{
-		Data: data, KeepGateways: keep, GatewayBudget: process.StopBudget(defaultDrain),
+		Data: data, DataNamed: c.dataNamed(), KeepGateways: keep, GatewayBudget: process.StopBudget(defaultDrain),
 		NewEngine: func() (local.Engine, error) {
 			return c.newEngine(data, data.ControlPlane().GatewayKubeconfig(), logsTo(c.err, nil).install().own)
 		},

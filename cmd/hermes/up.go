@@ -183,7 +183,7 @@ func (c *cli) upIsReady(ctx context.Context, f upFlags, data datadir.Dir, owner 
 		if isTerminal(c.err) {
 			fmt.Fprintln(c.out, "log            ", data.UpLog())
 		}
-		fmt.Fprintln(c.out, "stop it with    Ctrl-C (gateways keep running) or hermes down")
+		fmt.Fprintln(c.out, "stop it with    Ctrl-C (gateways keep running) or", data.Command("down", c.dataNamed()))
 	}
 	if !f.wait {
 		return
@@ -221,7 +221,7 @@ func (c *cli) upInBackground(ctx context.Context, f upFlags, data datadir.Dir) e
 	}
 	owner, _ := data.Serving()
 	c.printWhereabouts(data, owner)
-	fmt.Fprintf(c.out, "log             %s\nstop it with    hermes down (pid %d)\n", data.UpLog(), pid)
+	fmt.Fprintf(c.out, "log             %s\nstop it with    %s (pid %d)\n", data.UpLog(), data.Command("down", c.dataNamed()), pid)
 	if !f.wait {
 		return nil
 	}
