@@ -94,6 +94,9 @@ func TestUpAndDown(t *testing.T) {
 		if host.Observe(gateway).State != host.Alive {
 			t.Fatalf("gateway pid %d is gone", gateway)
 		}
+		if r := m.must("chat", "-p", "demo", "-q", "hello"); contains(r, "does not answer; gateway default does") != nil || strings.TrimSpace(r.stdout) == "" {
+			t.Errorf("chat without a control plane: %s", r)
+		}
 		// Now nothing but the gateway is left, and down alone finds and stops it.
 		r := m.must("down")
 		if host.Observe(gateway).State == host.Alive {
