@@ -228,6 +228,9 @@ func (p *page) object(c columns, r Row) {
 func (p *page) whole(c columns, r Row) {
 	lines := fold(clean(r.State), c.state)
 	remedy := r.Remedy
+	if remedy == statusOf(r) {
+		remedy = "" // the reader has just run it
+	}
 	if len(lines) > 0 {
 		r.State = lines[0]
 	}
