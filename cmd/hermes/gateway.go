@@ -28,7 +28,7 @@ func newGateway(c *cli) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "gateway",
 		Short: "Run or restart a gateway process",
-		Args:  cobra.NoArgs,
+		Args:  knownVerb,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	command.AddCommand(newGatewayRun(c), newGatewayRestart(c))

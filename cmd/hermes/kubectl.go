@@ -119,6 +119,9 @@ func fatalError(f fatal) error {
 		text, _, _ := strings.Cut(f.message, "\nSee '")
 		return exit.Usagef("%s", text)
 	}
+	if strings.Contains(f.message, "resource(s) were provided, but no name was specified") {
+		return exit.Usagef("name the object, as in hermes delete profile alice, or say --all")
+	}
 	return &exit.Error{Code: exit.Failed, Err: errorText(strings.TrimPrefix(f.message, "error: "))}
 }
 

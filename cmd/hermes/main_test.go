@@ -165,6 +165,12 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		"unknown verb":                {[]string{"frobnicate"}, 2, `unknown command "frobnicate"`},
+		"a verb that looks like one":  {[]string{"statsu"}, 2, `unknown command "statsu": did you mean hermes status?`},
+		"a gateway verb like one":     {[]string{"gateway", "restrat"}, 2, `unknown command "restrat": did you mean hermes gateway restart?`},
+		"status of two things":        {[]string{"status", "profile/a", "b"}, 2, `unexpected argument "b"`},
+		"status of three things":      {[]string{"status", "profile", "a", "b"}, 2, `unexpected argument "b"`},
+		"status as get takes it":      {[]string{"status", "profile", "alice", "-A"}, 2, "leave profile/alice out"},
+		"--version":                   {[]string{"--version"}, 0, "hermes " + currentVersion().Version},
 		"unknown flag":                {[]string{"status", "--frob"}, 2, "unknown flag: --frob"},
 		"unknown output":              {[]string{"status", "-o", "xml"}, 2, "-o xml: use json"},
 		"status of what":              {[]string{"status", "alice"}, 2, "is not KIND/NAME"},

@@ -49,9 +49,11 @@ func newRoot(c *cli) *cobra.Command {
 		Short:         "Run personal AI agents the way Kubernetes runs services",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Version:       currentVersion().Version,
+		Args:          knownVerb,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("hermes {{.Version}}\n")
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
@@ -77,6 +79,18 @@ func newRoot(c *cli) *cobra.Command {
 	}
 	root.AddCommand(newVersion(c), newMan(c))
 	return root
+}
+
+// knownVerb refuses a verb that there is none of, and names those that look like it.
+func knownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2 // letters that differ
+	if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
+		return exit.Usagef("unknown command %q: did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(close, " or "))
+	}
+	return exit.Usagef("unknown command %q for %q", args[0], cmd.CommandPath())
 }
 
 // explainRefused puts kubectl's words for a server that does not listen into ours: it knows nothing of data

@@ -38,7 +38,7 @@ on purpose), else 1. With KIND/NAME all conditions of one object are shown, with
   hermes status profile/alice
   hermes status -A --watch
   hermes status -o json`,
-		Args: atMostOne,
+		Args: oneObject,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.status(cmd.Context(), f, args) },
 	}
 	flags := command.Flags()
@@ -48,9 +48,10 @@ on purpose), else 1. With KIND/NAME all conditions of one object are shown, with
 	return command
 }
 
-func atMostOne(_ *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return exit.Usagef("unexpected argument %q: name one object as KIND/NAME", args[1])
+// oneObject takes nothing, KIND/NAME, or KIND NAME as the other verbs do.
+func oneObject(_ *cobra.Command, args []string) error {
+	if len(args) > 2 || len(args) == 2 && strings.Contains(args[0], "/") {
+		return exit.Usagef("unexpected argument %q: name one object as KIND/NAME", args[len(args)-1])
 	}
 	return nil
 }
@@ -96,14 +97,15 @@ type statusScreen struct {
 
 func (c *cli) newStatusScreen(f statusFlags, args []string) (*statusScreen, error) {
 	s := &statusScreen{c: c, all: f.all}
-	if len(args) == 1 {
-		kind, name, found := strings.Cut(args[0], "/")
+	if len(args) > 0 {
+		object := strings.Join(args, "/")
+		kind, name, found := strings.Cut(object, "/")
 		known, ok := kube.LookupKind(kind)
 		if !found || name == "" || !ok {
-			return nil, exit.Usagef("%q is not KIND/NAME with KIND one of gateway, profile, relayidentity, metricsconsent, schedule", args[0])
+			return nil, exit.Usagef("%q is not KIND/NAME with KIND one of gateway, profile, relayidentity, metricsconsent, schedule", object)
 		}
 		if f.all {
-			return nil, exit.Usagef("-A shows every object: leave %s out, or name its namespace with -n", args[0])
+			return nil, exit.Usagef("-A shows every object: leave %s out, or name its namespace with -n", object)
 		}
 		s.query.Kind, s.query.Name = known.Kind, name
 	}

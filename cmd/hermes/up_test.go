@@ -188,6 +188,12 @@ func verbs(t *testing.T, m *machine) {
 	if r := m.run("get", "profile", "nobody"); r.code != 1 || contains(r, `"nobody" not found`) != nil {
 		t.Error(r)
 	}
+	if r := m.run("status", "profile", "work"); r.code != 1 || contains(r, "ReferencesResolved") != nil {
+		t.Error(r)
+	}
+	if r := m.run("delete", "profile"); r.code != 2 || contains(r, "name the object, as in hermes delete profile alice, or say --all") != nil {
+		t.Error(r)
+	}
 	if err := contains(m.must("delete", "profile", "work"), "deleted"); err != nil {
 		t.Error(err)
 	}
