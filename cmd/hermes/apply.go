@@ -34,7 +34,7 @@ others from being applied; then the exit code is 1.
 declare any more. A set is named by its paths, or by --set. Objects of files that cannot be read stay.`,
 		Example: `  hermes apply -f agents/
   hermes apply -f agents/ --prune
-  kubectl create secret generic anthropic --from-literal=API_KEY=... --dry-run=client -o yaml | hermes apply -f -`,
+  echo "{apiVersion: v1, kind: Secret, metadata: {name: anthropic}, stringData: {API_KEY: '...'}}" | hermes apply -f -`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.apply(cmd, f) },
 	}

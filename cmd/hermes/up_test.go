@@ -164,7 +164,7 @@ func verbs(t *testing.T, m *machine) {
 	}
 	m.await(func(r result) bool { return contains(r, "SecretNotFound") == nil }, "status")
 	r = m.run("status", "profile/work")
-	if err := contains(r, "ReferencesResolved", `Secret "anthropic" does not exist`, "kubectl create secret generic anthropic --from-literal=API_KEY=…"); err != nil || r.code != 1 {
+	if err := contains(r, "ReferencesResolved", `Secret "anthropic" does not exist`, "kind: Secret, metadata: {name: anthropic}"); err != nil || r.code != 1 {
 		t.Errorf("exit %d: %v", r.code, err)
 	}
 	var d statusview.Document

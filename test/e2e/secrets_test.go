@@ -62,7 +62,7 @@ func TestSecretsAreFollowed(t *testing.T) {
 			remedy = o.Remedy
 		}
 	}
-	if !strings.Contains(remedy, "kubectl create secret generic provider") {
+	if !strings.Contains(remedy, "kind: Secret, metadata: {name: provider}, stringData: {API_KEY: ") {
 		t.Errorf("status offers no remedy: %q", remedy)
 	}
 

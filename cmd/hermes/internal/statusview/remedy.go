@@ -15,11 +15,11 @@ func remedy(row Row) string {
 	switch row.Reason {
 	case v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonCredentialMissing:
 		if name, key, ok := namedInMessage(row.Message); ok {
-			return create("secret generic", name, key, row.Namespace)
+			return create("Secret", "stringData", name, key, row.Namespace)
 		}
 	case v1alpha1.ReasonConfigMapNotFound:
 		if name, key, ok := namedInMessage(row.Message); ok {
-			return create("configmap", name, key, row.Namespace)
+			return create("ConfigMap", "data", name, key, row.Namespace)
 		}
 	case v1alpha1.ReasonGatewayNotFound:
 		return "hermes get gateways" + flagFor(row.Namespace)
@@ -74,7 +74,7 @@ func profileRemedy(p *v1alpha1.Profile, row Row) string {
 	case v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonCredentialMissing:
 		name, key, ok := namedInMessage(row.Message)
 		if wanted := keyOf(p, name); ok && key == placeholder && wanted != "" {
-			return create("secret generic", name, wanted, p.Namespace)
+			return create("Secret", "stringData", name, wanted, p.Namespace)
 		}
 	case v1alpha1.ReasonWaitingForGateway:
 		gateway := p.Spec.GatewayRef.Name
@@ -132,11 +132,12 @@ func namedInMessage(message string) (name, key string, ok bool) {
 	return object[1], key, true
 }
 
-// create works whether the object exists or not, and adds to what it holds: a plain create fails on an
-// existing one.
-func create(what, name, key, namespace string) string {
-	return fmt.Sprintf("kubectl create %s %s --from-literal=%s=…%s --dry-run=client -o yaml | hermes apply -f -",
-		what, name, key, flagFor(namespace))
+// create works whether the object exists or not, and needs no other program. It is one line of YAML in double
+// quotes: a shell drops the backslash and the newline where the line is broken between words, and YAML does
+// not mind the spaces.
+func create(kind, field, name, key, namespace string) string {
+	return fmt.Sprintf(`echo "{apiVersion: v1, kind: %s, metadata: {name: %s}, %s: {%s: '…'}}" | hermes apply -f -%s`,
+		kind, name, field, key, flagFor(namespace))
 }
 
 func flagFor(namespace string) string {

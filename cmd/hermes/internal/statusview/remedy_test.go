@@ -1,24 +1,26 @@
 package statusview
 
 import (
+	"errors"
+	"os/exec"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"hermes.dev/hermes/api/v1alpha1"
 )
 
 func TestRemedy(t *testing.T) {
-	const tail = " --dry-run=client -o yaml | hermes apply -f -"
 	for name, tc := range map[string]struct {
 		reason, message, namespace, want string
 	}{
-		"missing key":           {"CredentialMissing", `Secret "anthropic" has no key "API_KEY"`, "default", "kubectl create secret generic anthropic --from-literal=API_KEY=…" + tail},
-		"missing key elsewhere": {"CredentialMissing", `Secret "a" has no value for key "K" (spec.env[0])`, "team", "kubectl create secret generic a --from-literal=K=… -n team" + tail},
-		"key from the spec":     {"SecretNotFound", `Secret "openai" does not exist (spec.model.credentials[0].secretKeyRef)`, "default", "kubectl create secret generic openai --from-literal=API_KEY=…" + tail},
-		"key nobody names":      {"SecretNotFound", `Secret "other" does not exist (spec.envFrom[0])`, "default", "kubectl create secret generic other --from-literal=KEY=…" + tail},
-		"configmap":             {"ConfigMapNotFound", `ConfigMap "c" does not exist (x)`, "default", "kubectl create configmap c --from-literal=KEY=…" + tail},
+		"missing key":           {"CredentialMissing", `Secret "anthropic" has no key "API_KEY"`, "default", `echo "{apiVersion: v1, kind: Secret, metadata: {name: anthropic}, stringData: {API_KEY: '…'}}" | hermes apply -f -`},
+		"missing key elsewhere": {"CredentialMissing", `Secret "a" has no value for key "K" (spec.env[0])`, "team", `echo "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {K: '…'}}" | hermes apply -f - -n team`},
+		"key from the spec":     {"SecretNotFound", `Secret "openai" does not exist (spec.model.credentials[0].secretKeyRef)`, "default", `echo "{apiVersion: v1, kind: Secret, metadata: {name: openai}, stringData: {API_KEY: '…'}}" | hermes apply -f -`},
+		"key nobody names":      {"SecretNotFound", `Secret "other" does not exist (spec.envFrom[0])`, "default", `echo "{apiVersion: v1, kind: Secret, metadata: {name: other}, stringData: {KEY: '…'}}" | hermes apply -f -`},
+		"configmap":             {"ConfigMapNotFound", `ConfigMap "c" does not exist (x)`, "default", `echo "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {KEY: '…'}}" | hermes apply -f -`},
 		"a name that is none":   {"SecretNotFound", `Secret "$(rm -rf)" does not exist`, "default", "hermes status profile/p"},
 		"gateway of the spec":   {"WaitingForGateway", "x", "team", "hermes status gateway/home -n team"},
 		"gateway not found":     {"GatewayNotFound", "x", "default", "hermes get gateways"},
@@ -41,7 +43,7 @@ func TestRemedy(t *testing.T) {
 
 // A remedy that is broken over lines is still one command for a shell.
 func TestRemedyLinesCanBeCopied(t *testing.T) {
-	command := create("secret generic", "anthropic", "API_KEY", "a-rather-long-namespace-name")
+	command := create("Secret", "stringData", "anthropic", "API_KEY", "a-rather-long-namespace-name")
 	for _, width := range []int{50, 80, 120, 200} {
 		lines := remedyLines(command, width, 33)
 		joined := ""
@@ -61,7 +63,7 @@ func TestRemedyIsNeverCut(t *testing.T) {
 		for _, only := range []bool{false, true} {
 			text := Render(New(s, plane(), now), Options{Terminal: Terminal{Width: width, ASCII: only}, Now: now})
 			joined := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", " ")), " ")
-			if !strings.Contains(joined, "-o yaml | hermes apply -f - ") {
+			if !strings.Contains(joined, `}}" | hermes apply -f - `) {
 				t.Fatalf("width %d, ASCII %t: the command has no end:\n%s", width, only, text)
 			}
 		}
@@ -98,5 +100,27 @@ func TestDetailDoesNotPointToItself(t *testing.T) {
 	}
 	if text := Render(view, Options{Now: now}); !strings.Contains(text, "hermes status profile/p") {
 		t.Error(text)
+	}
+}
+
+// What a shell makes of the lines as they are shown is the object that was meant.
+func TestRemedyRunsAsShown(t *testing.T) {
+	for _, width := range []int{50, 80, 200} {
+		lines := remedyLines(create("Secret", "stringData", "anthropic", "API_KEY", ""), width, 33)
+		script := strings.TrimPrefix(strings.TrimSpace(strings.Join(lines, "\n")), "→ ")
+		script = strings.Replace(script, "hermes apply -f -", "cat", 1)
+		script = strings.Replace(script, "hermes apply \\\n    -f -", "cat", 1)
+		out, err := exec.Command("sh", "-c", script).CombinedOutput()
+		var secret struct {
+			Kind       string
+			Metadata   struct{ Name string }
+			StringData map[string]string
+		}
+		if err := errors.Join(err, yaml.Unmarshal(out, &secret)); err != nil {
+			t.Fatalf("width %d: %v: %s\n%s", width, err, out, script)
+		}
+		if secret.Kind != "Secret" || secret.Metadata.Name != "anthropic" || secret.StringData["API_KEY"] != "…" {
+			t.Errorf("width %d: %+v of\n%s", width, secret, script)
+		}
 	}
 }
