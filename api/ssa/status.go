@@ -37,6 +37,8 @@ type StatusWriter struct {
 	Owned Owned
 	// Now stamps condition transitions.
 	Now func() time.Time
+	// Latest, when set, remembers the server's answer.
+	Latest *Latest
 }
 
 // Write makes the owned part of obj's status equal to conditions and fields, and
@@ -66,6 +68,7 @@ func (w StatusWriter) Write(ctx context.Context, obj client.Object, conditions [
 	if err != nil {
 		return false, fmt.Errorf("write status of %s %s: %w", gvk.Kind, client.ObjectKeyFromObject(obj), err)
 	}
+	w.Latest.record(u)
 	return true, nil
 }
 

@@ -391,7 +391,7 @@ type GatewayInstance struct {
 // +kubebuilder:printcolumn:name="PID",type=integer,JSONPath=`.status.instance.pid`,priority=1
 // +kubebuilder:printcolumn:name="Home",type=string,JSONPath=`.status.home`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters",fieldPath=".metadata"
 type Gateway struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

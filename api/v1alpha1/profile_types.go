@@ -25,7 +25,7 @@ type ProfileSpec struct {
 	// SOUL.md (unless identity is set) and memories/ belong here. The files the runtime owns
 	// (config.yaml, .env, state.db, sockets) cannot be declared.
 	// +kubebuilder:validation:MaxProperties=128
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('/') && !k.startsWith('../') && !k.endsWith('/..') && k != '..' && k != '.' && k != '')",message="a path is relative to HERMES_HOME: no leading '/', no '..'"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '.' && k != '' && !k.startsWith('/') && !('/' + k + '/').contains('/../'))",message="a path is relative to HERMES_HOME: no leading '/', no '..'"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['config.yaml', '.env', '.managed', 'auth.json', 'profile.yaml']) && !k.startsWith('state.db') && !k.startsWith('gateway') && !k.startsWith('cron/') && !k.startsWith('profiles/') && !k.startsWith('.hermes-') && !k.startsWith('api.sock'))",message="this file is written by the runtime and cannot be declared: use spec.config for config.yaml, spec.env for .env, a Schedule for cron jobs"
 	// +optional
 	HomeFiles map[string]FileSource `json:"homeFiles,omitempty"`
@@ -243,7 +243,7 @@ type WorkspaceSpec struct {
 
 	// Documents are files put into the directory, by path relative to it: project context such as AGENTS.md.
 	// +kubebuilder:validation:MaxProperties=128
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('/') && !k.startsWith('../') && !k.endsWith('/..') && k != '..' && k != '.' && k != '')",message="a path is relative to workspace.directory: no leading '/', no '..'"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '.' && k != '' && !k.startsWith('/') && !('/' + k + '/').contains('/../'))",message="a path is relative to workspace.directory: no leading '/', no '..'"
 	// +optional
 	Documents map[string]FileSource `json:"documents,omitempty"`
 }
@@ -286,7 +286,8 @@ type MCPServerSpec struct {
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
 
-	// Timeout of one call.
+	// Timeout of one call, for example 30s.
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="timeout must be a duration of at least 1s, for example 30s"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
@@ -476,8 +477,8 @@ type CronTickStatus struct {
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model.name`,priority=1
 // +kubebuilder:printcolumn:name="Sessions",type=integer,JSONPath=`.status.store.sessions`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9][a-z0-9-]{0,62}$')",message="metadata.name must be at most 63 of a-z, 0-9 and '-', starting with a letter or digit: it becomes the profile's directory"
-// +kubebuilder:validation:XValidation:rule="!(self.metadata.name in ['hermes', 'test', 'tmp', 'root', 'sudo'])",message="metadata.name is reserved: choose another name than hermes, test, tmp, root or sudo"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9][a-z0-9-]{0,62}$')",message="metadata.name must be at most 63 of a-z, 0-9 and '-', starting with a letter or digit: it becomes the profile's directory",fieldPath=".metadata"
+// +kubebuilder:validation:XValidation:rule="!(self.metadata.name in ['hermes', 'test', 'tmp', 'root', 'sudo'])",message="metadata.name is reserved: choose another name than hermes, test, tmp, root or sudo",fieldPath=".metadata"
 type Profile struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -38,6 +38,7 @@ type ScheduleSpec struct {
 
 	// Repeat is how often a recurring schedule runs before it is done. Empty means for ever.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
 	// +optional
 	Repeat *int32 `json:"repeat,omitempty"`
 

@@ -27,11 +27,11 @@ import (
 func newGateway(c *cli) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "gateway",
-		Short: "Run a gateway process",
+		Short: "Run or restart a gateway process",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	command.AddCommand(newGatewayRun(c))
+	command.AddCommand(newGatewayRun(c), newGatewayRestart(c))
 	return command
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/kube"
+	_ "hermes.dev/hermes/cmd/hermes/internal/untranslated" // before kubectl's commands are initialised
 )
 
 // The verbs get, delete and explain are kubectl's own, run on our client, so that they behave as people who
@@ -77,7 +78,10 @@ func kubectlVerb(c *cli, build func(cmdutil.Factory, genericiooptions.IOStreams)
 	g := &getter{c: c}
 	command := build(cmdutil.NewFactory(g), genericiooptions.IOStreams{In: c.in, Out: c.out, ErrOut: c.err})
 	command.Long, command.Example = long, example
-	command.PreRunE = func(*cobra.Command, []string) error {
+	command.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && cmd.Flags().NFlag() == 0 {
+			return exit.Usagef("name a kind: profile, gateway, relayidentity, metricsconsent or schedule")
+		}
 		_, err := g.get()
 		return err
 	}

@@ -73,7 +73,7 @@ func newRoot(c *cli) *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
-	root.AddCommand(newVersion(c))
+	root.AddCommand(newVersion(c), newMan(c))
 	return root
 }
 

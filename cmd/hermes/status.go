@@ -203,6 +203,9 @@ const (
 // watch shows the view again each time an object changes, and once a second for the ages; that asks the
 // server for nothing. On a terminal it has a screen of its own, else each change is printed below the last.
 func (s *statusScreen) watch(ctx context.Context) error {
+	if _, err := s.read(ctx); err != nil {
+		return err // a watch would wait for a control plane that does not answer
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changes := make(chan statusview.Snapshot)

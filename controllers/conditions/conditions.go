@@ -5,6 +5,7 @@ package conditions
 
 import (
 	"errors"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,16 +79,19 @@ func Summarise(generation int64, readyMessage string, findings ...Finding) []met
 }
 
 func condition(generation int64, f Finding) metav1.Condition {
-	return metav1.Condition{Type: f.Type, Status: f.Status, Reason: f.Reason, Message: limit(f.Message), ObservedGeneration: generation}
+	return metav1.Condition{Type: f.Type, Status: f.Status, Reason: f.Reason, Message: limit(f.Message, maxMessage), ObservedGeneration: generation}
 }
 
-// limit keeps a message within what the API accepts (32 KiB) with room to spare.
-func limit(s string) string {
-	const most = 4096
-	if len(s) <= most {
+// maxMessage keeps a condition's message within what the API accepts (32 KiB) with
+// room to spare; maxNote is what it accepts for an event: a longer one is dropped.
+const maxMessage, maxNote = 4096, 1000
+
+// limit cuts s to at most n bytes of whole characters.
+func limit(s string, n int) string {
+	if len(s) <= n {
 		return s
 	}
-	return s[:most] + "…"
+	return strings.ToValidUTF8(s[:n-len("…")], "") + "…"
 }
 
 // Event is what to tell about a change of Ready, if anything.
@@ -101,20 +105,27 @@ type Event struct {
 }
 
 // Transition returns the event that the change from old to new Ready deserves,
-// or nil: becoming Ready, and each new cause that needs a person. Being on the
-// way is not told, so a settled or waiting object makes no events.
+// or nil: becoming Ready, each new cause that needs a person, a state that was
+// asked for, and the loss of Ready to anything but a change that is being carried
+// out. Being on the way is not told, so a settled or waiting object makes no events.
 func Transition(old, new []metav1.Condition) *Event {
 	was, is := meta.FindStatusCondition(old, v1alpha1.ConditionReady), meta.FindStatusCondition(new, v1alpha1.ConditionReady)
 	if is == nil || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
 		return nil
 	}
-	if is.Status == metav1.ConditionTrue {
-		return &Event{Type: "Normal", Reason: is.Reason, Message: is.Message}
+	e := &Event{Type: "Warning", Reason: is.Reason, Message: limit(is.Message, maxNote)}
+	lost := was != nil && was.Status == metav1.ConditionTrue && is.Reason != v1alpha1.ReasonReconciling
+	onTheWay := meta.IsStatusConditionTrue(new, v1alpha1.ConditionReconciling)
+	switch {
+	case is.Status == metav1.ConditionTrue:
+		e.Type = "Normal"
+	case meta.IsStatusConditionTrue(new, v1alpha1.ConditionStalled):
+	case !onTheWay: // asked for
+		e.Type = "Normal"
+	case !lost:
+		return nil
 	}
-	if meta.IsStatusConditionTrue(new, v1alpha1.ConditionStalled) || (was != nil && was.Status == metav1.ConditionTrue) {
-		return &Event{Type: "Warning", Reason: is.Reason, Message: is.Message}
-	}
-	return nil
+	return e
 }
 
 // Terminal is an error that only a change by a person can cure: it becomes a

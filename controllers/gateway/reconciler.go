@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -33,18 +32,25 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Engines by type; a Gateway whose engine is not here stalls with EngineUnavailable.
 	Engines map[v1alpha1.EngineType]engine.Engine
+	// Metrics counts restarts; nil counts nothing.
+	Metrics *Metrics
 	// HomeRoot is the directory below which Gateways without spec.home live.
 	HomeRoot string
 	// ResolvePath makes two spellings of one directory equal (symbolic links), best effort.
 	ResolvePath func(string) string
+
+	latest ssa.Latest
 }
 
 // scope is what one reconcile pass reads and finds.
 type scope struct {
 	gateway *v1alpha1.Gateway
 	home    string
-	claim   *conditions.Finding
-	observe engine.Observation
+	// claim says why the home root is not this Gateway's; nil when it is.
+	claim *conditions.Finding
+	// claimUnknown is set when the claims could not be read: nothing is started or stopped on a guess.
+	claimUnknown bool
+	observe      engine.Observation
 
 	running, current conditions.Finding
 }
@@ -60,8 +66,10 @@ var ownedFields = []string{"observedGeneration", "home", "instance", "restarts",
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	gw := &v1alpha1.Gateway{}
 	if err := r.Client.Get(ctx, req.NamespacedName, gw); err != nil {
+		r.latest.Forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	r.latest.Refresh(gw)
 	s := &scope{gateway: gw, home: HomeOf(gw, r.HomeRoot)}
 	if !gw.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.finalize(ctx, s)
@@ -92,8 +100,14 @@ func (r *Reconciler) ensureRunning(ctx context.Context, s *scope) error {
 	}
 	if s.claim != nil {
 		s.running, s.current = *s.claim, unknownCurrent("nothing runs")
+		if s.claimUnknown {
+			return nil
+		}
 		// A claim that was lost after the gateway had started must not leave it running.
-		_, _, err := eng.Stop(ctx, client.ObjectKeyFromObject(s.gateway))
+		o, gone, err := eng.Stop(ctx, client.ObjectKeyFromObject(s.gateway))
+		if !gone {
+			s.observe = o
+		}
 		return err
 	}
 	o, err := eng.Ensure(ctx, workload(s.gateway, s.home))
@@ -146,7 +160,11 @@ func currentFinding(gw *v1alpha1.Gateway, o engine.Observation) conditions.Findi
 	case o.Current:
 		return conditions.OK(v1alpha1.ConditionCurrent, v1alpha1.ReasonCurrent, "runs the installed code and settings")
 	default:
-		f := conditions.Waiting(v1alpha1.ConditionCurrent, v1alpha1.ReasonOutdated, o.CurrentMessage)
+		message := o.CurrentMessage
+		if message == "" {
+			message = "runs other code or settings than are installed"
+		}
+		f := conditions.Waiting(v1alpha1.ConditionCurrent, v1alpha1.ReasonOutdated, message)
 		f.Informative = gw.Spec.UpdatePolicy.Mode == v1alpha1.UpdateManual
 		return f
 	}
@@ -173,6 +191,7 @@ func (r *Reconciler) summarise(ctx context.Context, s *scope) error {
 	if _, err := r.writer(s, fields).Write(ctx, gw, conds, fields); err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	r.Metrics.restarted(gw, s.observe.Restarts, s.running.Reason)
 	if e := conditions.Transition(gw.Status.Conditions, conds); e != nil {
 		r.Events.Eventf(gw, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}
@@ -188,7 +207,7 @@ func (r *Reconciler) writer(s *scope, fields map[string]any) ssa.StatusWriter {
 		fields["servedProfiles"] = 0
 	}
 	return ssa.StatusWriter{
-		Client: r.Client, Manager: Manager, Now: r.Clock.Now,
+		Client: r.Client, Manager: Manager, Now: r.Clock.Now, Latest: &r.latest,
 		Owned: ssa.Owned{ConditionTypes: ownedConditions, Fields: owned},
 	}
 }
@@ -211,9 +230,4 @@ func (r *Reconciler) finalize(ctx context.Context, s *scope) error {
 		}
 	}
 	return client.IgnoreNotFound(ssa.Finalizers(ctx, r.Client, Manager, s.gateway))
-}
-
-// runs reports whether a Gateway's last summary saw a running instance.
-func runs(gw *v1alpha1.Gateway) bool {
-	return meta.IsStatusConditionTrue(gw.Status.Conditions, v1alpha1.ConditionRunning)
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"hermes.dev/hermes/api/v1alpha1"
@@ -121,8 +122,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := p.SetupWithManager(ctx, mgr, opts); err != nil {
 		return fmt.Errorf("set up profile reconciler: %w", err)
 	}
+	figures := gateway.NewMetrics(mgr.GetClient())
+	if err := figures.Register(metrics.Registry); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	g := &gateway.Reconciler{
-		Client: mgr.GetClient(), Events: mgr.GetEventRecorder(gateway.Manager), Clock: clk,
+		Metrics: figures,
+		Client:  mgr.GetClient(), Events: mgr.GetEventRecorder(gateway.Manager), Clock: clk,
 		Engines: o.Engines, HomeRoot: o.HomeRoot, ResolvePath: resolveLinks,
 	}
 	if err := g.SetupWithManager(mgr, opts); err != nil {

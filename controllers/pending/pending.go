@@ -79,14 +79,18 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Clock stamps condition transitions.
 	Clock clock.PassiveClock
+
+	latest ssa.Latest
 }
 
 // Reconcile writes the one finding there is.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	o := r.New()
 	if err := r.Client.Get(ctx, req.NamespacedName, o); err != nil {
+		r.latest.Forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	r.latest.Refresh(o)
 	if !o.GetDeletionTimestamp().IsZero() {
 		return ctrl.Result{}, nil
 	}
@@ -96,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	conds := conditions.Summarise(o.GetGeneration(), "", f)
 	w := ssa.StatusWriter{
-		Client: r.Client, Manager: "hermes-" + r.Name, Now: r.Clock.Now,
+		Client: r.Client, Manager: "hermes-" + r.Name, Now: r.Clock.Now, Latest: &r.latest,
 		Owned: ssa.Owned{
 			ConditionTypes: []string{r.Condition, v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled},
 			Fields:         []string{"observedGeneration"},

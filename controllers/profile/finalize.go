@@ -64,14 +64,13 @@ func closed(s *scope) bool {
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonClosed
 }
 
+// reportDeleting says what the deletion waits for.
 func (r *Reconciler) reportDeleting(ctx context.Context, s *scope, wait string) error {
 	f := conditions.Waiting(v1alpha1.ConditionServed, v1alpha1.ReasonDeleting, wait)
-	f.Reported = true
+	f.Reported = !overruled(meta.FindStatusCondition(s.profile.Status.Conditions, v1alpha1.ConditionServed))
+	s.served = f
 	conds := conditions.Summarise(s.profile.Generation, "", f)
-	w := ssa.StatusWriter{
-		Client: r.Client, Manager: Manager, Now: r.Clock.Now,
-		Owned: ssa.Owned{ConditionTypes: ownedConditions, Fields: ownedFields},
-	}
+	w := r.writer(s)
 	_, err := w.Write(ctx, s.profile, conds, map[string]any{"observedGeneration": s.profile.Generation, "homeHash": s.profile.Status.HomeHash})
 	return client.IgnoreNotFound(err)
 }

@@ -32,7 +32,8 @@ type Reconciler struct {
 	// Clock stamps condition transitions.
 	Clock clock.PassiveClock
 
-	homes verifiedHomes
+	homes  verifiedHomes
+	latest ssa.Latest
 }
 
 var ownedFields = []string{"observedGeneration", "homeHash"}
@@ -47,8 +48,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p := &v1alpha1.Profile{}
 	if err := r.Client.Get(ctx, req.NamespacedName, p); err != nil {
 		r.homes.forget(req.NamespacedName)
+		r.latest.Forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	r.latest.Refresh(p)
 	s := &scope{profile: p}
 	if err := r.readGateway(ctx, s); err != nil {
 		return ctrl.Result{}, err
@@ -102,7 +105,7 @@ func (r *Reconciler) writer(s *scope) ssa.StatusWriter {
 		owned = append(slices.Clone(owned), v1alpha1.ConditionServed)
 	}
 	return ssa.StatusWriter{
-		Client: r.Client, Manager: Manager, Now: r.Clock.Now,
+		Client: r.Client, Manager: Manager, Now: r.Clock.Now, Latest: &r.latest,
 		Owned: ssa.Owned{ConditionTypes: owned, Fields: ownedFields},
 	}
 }
@@ -114,7 +117,7 @@ func (r *Reconciler) tell(p *v1alpha1.Profile, conds []metav1.Condition) {
 }
 
 func readyMessage(s *scope) string {
-	if c := meta.FindStatusCondition(s.profile.Status.Conditions, v1alpha1.ConditionServed); c != nil && c.Status == metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(s.profile.Status.Conditions, v1alpha1.ConditionServed); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
 		return c.Message
 	}
 	return "served by Gateway " + s.profile.Spec.GatewayRef.Name

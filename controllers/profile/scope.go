@@ -31,6 +31,13 @@ func (s *scope) gatewayRunning() bool {
 	return s.gateway != nil && meta.IsStatusConditionTrue(s.gateway.Status.Conditions, v1alpha1.ConditionRunning)
 }
 
+// reporterLives reports whether the run that reported on the profile is the one the Gateway has now.
+func (s *scope) reporterLives() bool {
+	g := s.profile.Status.Gateway
+	return s.gateway != nil && s.gateway.Status.Instance != nil && g != nil &&
+		g.Name == s.gateway.Name && g.Instance == s.gateway.Status.Instance.ID
+}
+
 // homeSecretName returns the name of the profile's home Secret.
 func homeSecretName(profile string) string { return v1alpha1.HomeSecretPrefix + profile }
 

@@ -29,6 +29,10 @@ func servedFinding(s *scope) conditions.Finding {
 	f := conditions.Finding{Type: v1alpha1.ConditionServed, Reported: true, Status: metav1.ConditionFalse}
 	g := p.Status.Gateway
 	switch {
+	case overruled(reported):
+		// Ours until the gateway reports again: a condition that nobody applies any more would be left without its fields.
+		f.Reported, f.Status = false, metav1.ConditionUnknown
+		f.Reason, f.Message = v1alpha1.ReasonWaitingForGateway, fmt.Sprintf("Gateway %s has not reported on this profile yet", s.gateway.Name)
 	case reported == nil || g == nil || g.Name != s.gateway.Name || (s.gateway.Status.Instance != nil && g.Instance != s.gateway.Status.Instance.ID):
 		f.Reason, f.Message = v1alpha1.ReasonWaitingForGateway, fmt.Sprintf("Gateway %s has not reported on this profile yet", s.gateway.Name)
 	case reported.Status != metav1.ConditionTrue:
@@ -42,6 +46,11 @@ func servedFinding(s *scope) conditions.Finding {
 	return f
 }
 
+// overruled reports whether condition Served is the controller's own word, and not a gateway's.
+func overruled(served *metav1.Condition) bool {
+	return served != nil && (served.Reason == v1alpha1.ReasonWaitingForGateway || served.Reason == v1alpha1.ReasonDeleting)
+}
+
 func unserved(s *scope, reported *metav1.Condition) conditions.Finding {
 	name := s.profile.Spec.GatewayRef.Name
 	message := fmt.Sprintf("Gateway %s is not running", name)
@@ -51,8 +60,9 @@ func unserved(s *scope, reported *metav1.Condition) conditions.Finding {
 		}
 	}
 	f := conditions.Waiting(v1alpha1.ConditionServed, v1alpha1.ReasonWaitingForGateway, message)
-	// Without an earlier report there is nothing to overrule, and nothing to write.
-	f.Reported = reported == nil
+	// Without an earlier report there is nothing to overrule. A process that is still there (one that starts, drains
+	// or hangs) speaks for itself: overruling it would be answered by another report, and so on for ever.
+	f.Reported = reported == nil || s.reporterLives() && !overruled(reported)
 	f.Status = metav1.ConditionUnknown
 	return f
 }

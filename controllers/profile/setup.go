@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -114,7 +115,7 @@ func profileChanged() predicate.Predicate {
 			return true
 		}
 		return a.Generation != b.Generation || a.DeletionTimestamp.IsZero() != b.DeletionTimestamp.IsZero() ||
-			len(a.Finalizers) != len(b.Finalizers) || report(a) != report(b)
+			!slices.Equal(a.Finalizers, b.Finalizers) || report(a) != report(b)
 	}}
 }
 

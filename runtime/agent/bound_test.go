@@ -48,7 +48,9 @@ func TestParallelToolsAreBounded(t *testing.T) {
 			out = append(out, &outcome{done: make(chan struct{})})
 		}
 		var wg sync.WaitGroup
-		r.startTools(t.Context(), &wg, calls, out)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		r.startTools(ctx, cancel, &wg, calls, out)
 		for ended := range calls {
 			synctest.Wait()
 			if got, want := g.begun(), min(len(calls), ended+2); got != want {

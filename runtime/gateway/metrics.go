@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"hermes.dev/hermes/runtime/llm"
 )
@@ -36,7 +37,7 @@ func newMetrics() *metrics {
 		}, []string{"kind"}),
 	}
 	m.registry.MustRegister(m.served, m.turns, m.seconds, m.tokens,
-		prometheus.NewGoCollector(), prometheus.NewProcessCollector(prometheus.ProcessCollectorOpts{}))
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

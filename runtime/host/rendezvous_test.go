@@ -234,7 +234,7 @@ func TestDiscardDead(t *testing.T) {
 func TestClearKeepsALaterRecord(t *testing.T) {
 	r := newRendezvous(t, t.TempDir())
 	r.Claim(Offer{Home: "/h", Token: "secret"})
-	later := []byte(with(t, map[string]any{"pid": os.Getppid()}))
+	later := with(t, map[string]any{"pid": os.Getppid()})
 	if err := errors.Join(os.WriteFile(r.RecordPath(), later, 0o600), os.WriteFile(r.TokenPath(), []byte("later"), 0o600)); err != nil {
 		t.Fatal(err)
 	}

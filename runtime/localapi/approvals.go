@@ -18,8 +18,8 @@ type approvals struct {
 // question names one: two profiles may well have a session and a call of the same name.
 type question struct{ profile, session, call string }
 
-// asker asks for one profile. The stream has shown the question already; when the
-// client goes away ctx ends and the call is denied.
+// asker asks for one profile. The stream has announced and shown the question already;
+// when the client goes away ctx ends and the call is denied.
 func (a *approvals) asker(profile string) tools.ApproveFunc {
 	return func(ctx context.Context, r tools.ApprovalRequest) (tools.Decision, error) {
 		key := question{profile, r.SessionID, r.CallID}
@@ -37,13 +37,18 @@ func (a *approvals) asker(profile string) tools.ApproveFunc {
 	}
 }
 
+// expect takes an answer from now on: a question is expected before it is shown,
+// because its answer may come at once.
 func (a *approvals) expect(key question) chan tools.Decision {
-	answer := make(chan tools.Decision, 1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiting == nil {
 		a.waiting = map[question]chan tools.Decision{}
 	}
+	if answer, ok := a.waiting[key]; ok {
+		return answer
+	}
+	answer := make(chan tools.Decision, 1)
 	a.waiting[key] = answer
 	return answer
 }
@@ -64,9 +69,12 @@ func (a *approvals) answer(key question, d tools.Decision) bool {
 	if !ok {
 		return false
 	}
-	delete(a.waiting, key)
-	c <- d
-	return true
+	select {
+	case c <- d:
+		return true
+	default: // answered already
+		return false
+	}
 }
 
 // decisionNobody is the answer of a client that has nobody to ask: the model must not

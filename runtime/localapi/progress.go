@@ -37,6 +37,9 @@ func (s *stream) turnEvent(e agent.Event) {
 		s.said.gap(paragraph, s.events)
 		s.event(toolEvent(e))
 	case agent.EventApproval, agent.EventApprovalDone:
+		if e.Kind == agent.EventApproval && s.expect != nil {
+			s.expect(e.SessionID, e.Approval.Request.CallID)
+		}
 		s.event(approvalEvent(e))
 	}
 }

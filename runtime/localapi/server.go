@@ -122,7 +122,9 @@ func (s *Server) Close(ctx context.Context) error {
 	if err != nil {
 		err = s.server.Close()
 	}
-	<-s.done
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	if rm := os.Remove(s.path); rm != nil && !errors.Is(rm, fs.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}

@@ -29,7 +29,8 @@ type stream struct {
 	id      string
 	created int64
 	events  bool
-	said    progress // by the turn's goroutine only
+	expect  func(session, call string) // announces a question
+	said    progress                   // by the turn's goroutine only
 }
 
 // streamTurn answers while the turn runs. The turn ends when the client goes away:
@@ -41,6 +42,7 @@ func (h *handler) streamTurn(w http.ResponseWriter, r *http.Request, p prepared)
 	}
 	if p.events {
 		p.turn.Approve = h.approvals.asker(p.name)
+		s.expect = func(session, call string) { h.approvals.expect(question{p.name, session, call}) }
 	}
 	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }() // the connection may carry another request
 	stop := s.keepAlive(h.clock)

@@ -21,9 +21,10 @@ import (
 const (
 	// maxListed is how many served profiles a Gateway's status names; the count is always whole.
 	maxListed = 256
-	// servedInterval is how often the served set is written at most, so that opening a
-	// thousand profiles is a handful of writes.
-	servedInterval = 3 * time.Second
+	// servedFirst and servedMost space out writes of a served set that keeps changing: one
+	// change shows at once, and opening a thousand profiles is a handful of writes.
+	servedFirst = 250 * time.Millisecond
+	servedMost  = 4 * time.Second
 )
 
 // gatewayAgent reports the served set of this gateway.
@@ -32,7 +33,15 @@ type gatewayAgent struct {
 	client  client.Client
 	changed chan event.GenericEvent
 
-	last time.Time
+	// last is when the set was last written, streak how many times in a row without a pause.
+	last   time.Time
+	streak int
+}
+
+// pause is how long after the last write the next one may come: doubling from
+// servedFirst to servedMost while changes keep coming.
+func pause(streak int) time.Duration {
+	return min(servedFirst<<min(streak, 10), servedMost)
 }
 
 func (a *gatewayAgent) setup(mgr ctrl.Manager) error {
@@ -77,7 +86,10 @@ func (a *gatewayAgent) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	now := a.Clock.Now()
-	if wait := a.last.Add(servedInterval).Sub(now); wait > 0 {
+	if now.Sub(a.last) > servedMost {
+		a.streak = 0
+	}
+	if wait := a.last.Add(pause(a.streak)).Sub(now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	served := a.Profiles.Served()
@@ -93,6 +105,7 @@ func (a *gatewayAgent) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 	wrote, err := w.Write(ctx, gw, nil, fields)
 	if wrote {
 		a.last = now
+		a.streak++
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

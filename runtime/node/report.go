@@ -24,6 +24,9 @@ func (a *profileAgent) report(ctx context.Context, p *v1alpha1.Profile, paths ho
 		return ctrl.Result{}, nil // closed meanwhile; its closing starts another pass
 	}
 	c := metav1.Condition{Type: v1alpha1.ConditionServed, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonServed, Message: h.Message}
+	if c.Message == "" {
+		c.Message = "open"
+	}
 	if h.Reason != "" {
 		c.Status, c.Reason = metav1.ConditionFalse, h.Reason
 	}

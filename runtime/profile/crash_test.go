@@ -165,11 +165,13 @@ func TestPromptFiles(t *testing.T) {
 		put  func() error
 		want string
 	}{
-		"none":      {func() error { return nil }, ""},
-		"text":      {func() error { return os.WriteFile(agents, []byte(" be kind \xff"), 0o600) }, "be kind �"},
-		"long":      {func() error { return os.WriteFile(agents, []byte(strings.Repeat("é", maxContextFile)), 0o600) }, "[cut here"},
-		"link out":  {func() error { return os.Symlink(bob.Env(), agents) }, "was not read"},
-		"link in":   {func() error { return errors.Join(os.WriteFile(agents+".real", []byte("inside"), 0o600), os.Symlink("AGENTS.md.real", agents)) }, "inside"},
+		"none":     {func() error { return nil }, ""},
+		"text":     {func() error { return os.WriteFile(agents, []byte(" be kind \xff"), 0o600) }, "be kind �"},
+		"long":     {func() error { return os.WriteFile(agents, []byte(strings.Repeat("é", maxContextFile)), 0o600) }, "[cut here"},
+		"link out": {func() error { return os.Symlink(bob.Env(), agents) }, "was not read"},
+		"link in": {func() error {
+			return errors.Join(os.WriteFile(agents+".real", []byte("inside"), 0o600), os.Symlink("AGENTS.md.real", agents))
+		}, "inside"},
 		"directory": {func() error { return os.Mkdir(agents, 0o700) }, "not a regular file"},
 		"pipe":      {func() error { return mkfifo(agents) }, "not a regular file"},
 	} {

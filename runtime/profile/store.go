@@ -77,13 +77,20 @@ func (l *lazyStore) closeIdle() {
 			l.log.Error(fmt.Errorf("%v", p), "close idle store")
 		}
 	}()
-	l.closeUnused()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer = nil // it has fired
+	l.closeLocked()
 }
 
 // closeUnused closes the store now unless somebody uses it.
 func (l *lazyStore) closeUnused() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closeLocked()
+}
+
+func (l *lazyStore) closeLocked() {
 	if l.users > 0 || l.open == nil || l.closed {
 		return
 	}

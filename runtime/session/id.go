@@ -11,13 +11,14 @@ import (
 
 const idTime = "20060102_150405"
 
-// Six random hexadecimal digits follow the second. Two sessions of one second
-// can meet, rarely; the store's primary key decides, and its owner draws anew.
-const idRandomBytes = 3
+// Ten random hexadecimal digits follow the second: two strangers' sessions must not
+// meet in one id, whatever the rate at which an API client makes them.
+const idRandomBytes = 5
 
-var idForm = regexp.MustCompile(`^\d{8}_\d{6}_[0-9a-f]{6}$`)
+// idForm also takes the six digits that other programs of this store format write.
+var idForm = regexp.MustCompile(`^\d{8}_\d{6}_(?:[0-9a-f]{6}|[0-9a-f]{10})$`)
 
-// NewID draws a session id such as 20261129_215501_ab12cd. Ids sort by the
+// NewID draws a session id such as 20261129_215501_ab12cd34ef. Ids sort by the
 // second they were made in, in UTC. random is usually crypto/rand.Reader; its
 // error is returned.
 func NewID(now time.Time, random io.Reader) (string, error) {
@@ -36,7 +37,7 @@ func NewID(now time.Time, random io.Reader) (string, error) {
 // them it returns an error.
 func ParseID(id string) (time.Time, error) {
 	if !idForm.MatchString(id) {
-		return time.Time{}, fmt.Errorf("session id %q does not have the form YYYYMMDD_HHMMSS_xxxxxx", id)
+		return time.Time{}, fmt.Errorf("session id %q does not have the form YYYYMMDD_HHMMSS_xxxxxxxxxx", id)
 	}
 	made, err := time.Parse(idTime, id[:len(idTime)])
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 func TestNewID(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	now := time.Date(2026, 11, 29, 22, 55, 1, 999, berlin)
-	id, err := NewID(now, bytes.NewReader([]byte{0xab, 0x12, 0xcd}))
-	if err != nil || id != "20261129_215501_ab12cd" {
+	id, err := NewID(now, bytes.NewReader([]byte{0xab, 0x12, 0xcd, 0x34, 0xef}))
+	if err != nil || id != "20261129_215501_ab12cd34ef" {
 		t.Errorf("NewID = %s, %v", id, err)
 	}
 	made, err := ParseID(id)
@@ -39,11 +39,18 @@ func TestIDsSortByTime(t *testing.T) {
 	if !slices.IsSorted(ids) {
 		t.Errorf("ids = %v", ids)
 	}
-	// Two ids of the same second differ (one chance in 16 million).
+	// Two ids of the same second differ (one chance in a million million).
 	a, _ := NewID(start, nil)
 	b, _ := NewID(start, nil)
 	if a == b {
 		t.Errorf("both ids are %s", a)
+	}
+}
+
+// TestParseIDTakesOtherPrograms: stores that other programs wrote hold six random digits.
+func TestParseIDTakesOtherPrograms(t *testing.T) {
+	if made, err := ParseID("20250101_120000_abcdef"); err != nil || made.Year() != 2025 {
+		t.Errorf("ParseID = %v, %v", made, err)
 	}
 }
 

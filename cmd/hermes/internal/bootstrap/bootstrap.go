@@ -5,6 +5,7 @@ package bootstrap
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 
@@ -98,21 +99,31 @@ func mapper() meta.RESTMapper {
 	return kube.OursFirst(m)
 }
 
-// defaultGateway creates the Gateway that profiles use when they name none. One that is there is left alone. It is
-// applied, not posted: whoever posts an object owns every default in it, and a person who then declares one of those
-// fields would meet a conflict.
+// defaultGateway creates the Gateway that profiles use when they name none. One that is there is left alone.
 func defaultGateway(ctx context.Context, cfg *rest.Config) error {
 	client, err := kube.HermesClient(cfg)
 	if err != nil {
 		return err
 	}
-	err = client.Get().Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).Do(ctx).Error()
-	if apierrors.IsNotFound(err) {
-		body := fmt.Sprintf(`{"apiVersion":%q,"kind":"Gateway","metadata":{"name":%q},"spec":{"engine":%q}}`,
-			v1alpha1.GroupVersion, v1alpha1.DefaultGatewayName, v1alpha1.EngineProcess)
-		err = client.Patch(types.ApplyPatchType).Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).
-			VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, metav1.ParameterCodec).Body([]byte(body)).Do(ctx).Error()
+	gateway := client.Get().Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName)
+	if err := gateway.Do(ctx).Error(); !apierrors.IsNotFound(err) {
+		return err
 	}
+	// By apply, not by create: who creates an object owns the fields that the server fills in, and the first
+	// person to declare one of them would have a conflict with hermes up. The label is a field for hermes up to
+	// own: an object that nobody owns anything of counts as made before the first apply, with the same conflict.
+	raw, err := json.Marshal(map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Gateway",
+		"metadata": map[string]any{
+			"name": v1alpha1.DefaultGatewayName, "namespace": defaultNamespace,
+			"labels": map[string]any{v1alpha1.LabelAppliedBy: "up"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = client.Patch(types.ApplyPatchType).Namespace(defaultNamespace).Resource("gateways").Name(v1alpha1.DefaultGatewayName).
+		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, metav1.ParameterCodec).Body(raw).Do(ctx).Error()
 	if err != nil {
 		return fmt.Errorf("default gateway: %w", err)
 	}

@@ -52,6 +52,9 @@ func Messages(err error) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, cause := range status.Status().Details.Causes {
+		if strings.HasPrefix(cause.Message, "some validation rules were not checked") {
+			continue // it follows others and tells the reader nothing to do
+		}
 		line := cause.Message
 		// CEL messages come as: Invalid value: "object": what to change
 		if _, said, found := strings.Cut(line, ": "); found && strings.HasPrefix(line, "Invalid value: ") {

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -36,7 +38,8 @@ const (
 // Outcome is what became of one document.
 type Outcome string
 
-// Outcomes. Unchanged means that the object's resourceVersion did not move.
+// Outcomes. Unchanged means that the apply moved nothing: neither the object's resourceVersion nor, when
+// somebody else moved that meanwhile, anything but status.
 const (
 	Created    Outcome = "created"
 	Configured Outcome = "configured"
@@ -137,10 +140,23 @@ func (a *Applier) applyOne(ctx context.Context, it item) (Outcome, error) {
 		return Failed, readable(err)
 	case !exists:
 		return Created, nil
-	case before.GetResourceVersion() == after.GetResourceVersion():
+	case before.GetResourceVersion() == after.GetResourceVersion() || same(before, after):
 		return Unchanged, nil
 	}
 	return Configured, nil
+}
+
+// same reports that nothing a person declares differs. The version alone does not tell: a controller may have
+// written its status between our two requests.
+func same(before, after *unstructured.Unstructured) bool {
+	declared := func(o *unstructured.Unstructured) map[string]any {
+		o = o.DeepCopy()
+		o.SetManagedFields(nil)
+		o.SetResourceVersion("")
+		delete(o.Object, "status")
+		return o.Object
+	}
+	return equality.Semantic.DeepEqual(declared(before), declared(after))
 }
 
 func (a *Applier) label(it item) {

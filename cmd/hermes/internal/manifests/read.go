@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -143,7 +145,7 @@ func Parse(file string, raw []byte) []Document {
 		d := Document{File: file, Index: i + 1, Line: part.line}
 		objects, err := decode(part.text)
 		if err != nil {
-			d.Err = err
+			d.Err = inFile(err, part.start)
 			docs = append(docs, d)
 			continue
 		}
@@ -158,9 +160,25 @@ func Parse(file string, raw []byte) []Document {
 	return docs
 }
 
+// part is one document's text. It starts at line start of the file, and its first content is at line.
 type part struct {
-	line int
-	text []byte
+	start, line int
+	text        []byte
+}
+
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// inFile counts the line of a parser's error from the start of the file instead of the document's.
+func inFile(err error, start int) error {
+	found := yamlLine.FindStringSubmatch(err.Error())
+	if found == nil {
+		return err
+	}
+	line, convErr := strconv.Atoi(found[1])
+	if convErr != nil {
+		return err
+	}
+	return fmt.Errorf("line %d: %s", start+line-1, strings.TrimPrefix(err.Error(), found[0]))
 }
 
 // split cuts at the YAML document separator, a line that begins with "---", and leaves out documents that
@@ -170,7 +188,7 @@ func split(raw []byte) []part {
 		return splitJSON(raw)
 	}
 	var parts []part
-	current := part{line: 1}
+	current := part{start: 1, line: 1}
 	flush := func() {
 		if hasContent(current.text) {
 			parts = append(parts, current)
@@ -181,11 +199,11 @@ func split(raw []byte) []part {
 	for {
 		text, err := reader.ReadBytes('\n')
 		line++
-		if bytes.HasPrefix(text, []byte("---")) && len(bytes.TrimLeft(text, "-")) < len(text)-2 {
+		if isSeparator(text) {
 			flush()
-			current = part{line: line + 1}
+			current = part{start: line + 1, line: line + 1}
 			if rest := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("---"))); len(rest) > 0 && rest[0] != '#' {
-				current = part{line: line, text: append(rest, '\n')}
+				current = part{start: line, line: line, text: append(rest, '\n')}
 			}
 		} else {
 			if !hasContent(current.text) && hasContent(text) {
@@ -200,6 +218,12 @@ func split(raw []byte) []part {
 	}
 }
 
+// isSeparator knows the end of a document: three dashes and then space or nothing. Four dashes are text.
+func isSeparator(line []byte) bool {
+	rest, found := bytes.CutPrefix(line, []byte("---"))
+	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
 func splitJSON(raw []byte) []part {
 	var parts []part
 	for start := 0; start < len(raw); {
@@ -211,7 +235,7 @@ func splitJSON(raw []byte) []part {
 		}
 		line := 1 + bytes.Count(raw[:start], []byte("\n"))
 		n := jsonValue(rest)
-		parts = append(parts, part{line: line, text: rest[:n]})
+		parts = append(parts, part{start: line, line: line, text: rest[:n]})
 		start += n
 	}
 	return parts
@@ -231,7 +255,8 @@ func decode(text []byte) ([]*unstructured.Unstructured, error) {
 	// Strict: a key given twice is a mistake that must not be decided by order.
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+		text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+		return nil, errors.New(strings.TrimPrefix(text, "unmarshal errors: "))
 	}
 	var content map[string]any
 	if err := utilyaml.Unmarshal(asJSON, &content); err != nil {

@@ -47,11 +47,9 @@ func remedy(row Row) string {
 func profileRemedy(p *v1alpha1.Profile, row Row) string {
 	switch row.Reason {
 	case v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonCredentialMissing:
-		if _, _, ok := namedInMessage(row.Message); ok {
-			return "" // remedy reads it from the message
-		}
-		if c := p.Spec.Model.Credentials; len(c) > 0 {
-			return create("secret generic", c[0].SecretKeyRef.Name, c[0].SecretKeyRef.Key, p.Namespace)
+		name, key, ok := namedInMessage(row.Message)
+		if wanted := keyOf(p, name); ok && key == placeholder && wanted != "" {
+			return create("secret generic", name, wanted, p.Namespace)
 		}
 	case v1alpha1.ReasonWaitingForGateway:
 		gateway := p.Spec.GatewayRef.Name
@@ -63,19 +61,46 @@ func profileRemedy(p *v1alpha1.Profile, row Row) string {
 	return ""
 }
 
+// keyOf is the first key a profile wants of a Secret, "" when it wants none by name.
+func keyOf(p *v1alpha1.Profile, secret string) string {
+	var refs []v1alpha1.SecretKeyRef
+	for _, c := range p.Spec.Model.Credentials {
+		refs = append(refs, c.SecretKeyRef)
+	}
+	for _, f := range p.Spec.Model.Fallbacks {
+		for _, c := range f.Credentials {
+			refs = append(refs, c.SecretKeyRef)
+		}
+	}
+	for _, e := range p.Spec.Env {
+		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+			refs = append(refs, *e.ValueFrom.SecretKeyRef)
+		}
+	}
+	for _, ref := range refs {
+		if ref.Name == secret {
+			return ref.Key
+		}
+	}
+	return ""
+}
+
+// placeholder stands for a key that nothing names.
+const placeholder = "KEY"
+
 var (
 	quotedObject = regexp.MustCompile(`(?:Secret|ConfigMap) "([a-z0-9.-]+)"`)
 	quotedKey    = regexp.MustCompile(`key "([A-Za-z0-9._-]+)"`)
 )
 
-// namedInMessage reads which object and key a message is about. The key is KEY when the message names none.
+// namedInMessage reads which object and key a message is about. The key is the placeholder when the message names none.
 // Only names that are safe in a command line are taken.
 func namedInMessage(message string) (name, key string, ok bool) {
 	object := quotedObject.FindStringSubmatch(message)
 	if object == nil {
 		return "", "", false
 	}
-	key = "KEY"
+	key = placeholder
 	if found := quotedKey.FindStringSubmatch(message); found != nil {
 		key = found[1]
 	}

@@ -49,7 +49,7 @@ func Render(v View, o Options) string {
 		return p.String()
 	}
 	c := columnsFor(v.Rows, o)
-	p.line(c.row(" ", "KIND", "NAME", "SINCE", "STATE"), dim)
+	p.line("  "+c.row("KIND", "NAME", "SINCE", "STATE"), dim)
 	for _, r := range v.Rows {
 		p.object(c, r)
 	}
@@ -135,9 +135,9 @@ func (c columns) sinceOf(r Row) string {
 	return age(*r.Since, c.now)
 }
 
-func (c columns) row(symbol, kind, name, since, state string) string {
+func (c columns) row(kind, name, since, state string) string {
 	name = runewidth.Truncate(name, c.name-2, "…")
-	return symbol + " " + pad(kind, c.kind) + pad(name, c.name) + pad(since, c.since) + state
+	return pad(kind, c.kind) + pad(name, c.name) + pad(since, c.since) + state
 }
 
 func pad(s string, width int) string {
@@ -193,19 +193,35 @@ func (p *page) fit(text string, width int) string {
 	return text
 }
 
-func (p *page) object(c columns, r Row) {
-	symbol, color := look(r.Verdict)
-	text := p.fit(c.row(symbol, r.Kind, c.nameOf(r), c.sinceOf(r), clean(r.State)), p.width)
+// marked prints one line after a symbol; only the symbol is coloured.
+func (p *page) marked(symbol, color, text string) {
+	text = p.fit(symbol+" "+text, p.width)
 	if p.Color {
 		if mark, rest, found := strings.Cut(text, " "); found {
 			text = color + mark + reset + " " + rest
 		}
 	}
 	p.out.WriteString(text + "\n")
-	if r.Remedy != "" {
-		for _, line := range remedyLines(r.Remedy, p.width, p.width-c.state) {
-			p.line(line, dim)
-		}
+}
+
+func (p *page) object(c columns, r Row) {
+	symbol, color := look(r.Verdict)
+	p.marked(symbol, color, c.row(r.Kind, c.nameOf(r), c.sinceOf(r), clean(r.State)))
+	p.remedy(r.Remedy, p.width-c.state)
+}
+
+// remedy prints a command below what it cures. It is spelt with the terminal's characters before it is
+// broken into lines: one that is cut afterwards could not be run.
+func (p *page) remedy(command string, column int) {
+	if command == "" {
+		return
+	}
+	width := p.width
+	if p.ASCII {
+		command, width = ascii(command), width-1 // "->" is one column wider than the arrow
+	}
+	for _, line := range remedyLines(command, width, column) {
+		p.line(line, dim)
 	}
 }
 

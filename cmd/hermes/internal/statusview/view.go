@@ -197,7 +197,8 @@ func verdictOf(ready metav1.Condition, conditions []metav1.Condition) Verdict {
 		return Ready
 	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):
 		return NotReady
-	case slices.Contains([]string{v1alpha1.ReasonReconciling, v1alpha1.ReasonStarting, v1alpha1.ReasonDraining, v1alpha1.ReasonDeleting}, ready.Reason):
+	case slices.Contains([]string{v1alpha1.ReasonReconciling, v1alpha1.ReasonWaitingForGateway, v1alpha1.ReasonStarting,
+		v1alpha1.ReasonDraining, v1alpha1.ReasonDeleting}, ready.Reason):
 		return Progressing
 	}
 	return NotReady

@@ -1,0 +1,68 @@
+package statusview
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"hermes.dev/hermes/api/v1alpha1"
+)
+
+func TestRemedy(t *testing.T) {
+	const tail = " --dry-run=client -o yaml | hermes apply -f -"
+	for name, tc := range map[string]struct {
+		reason, message, namespace, want string
+	}{
+		"missing key":           {"CredentialMissing", `Secret "anthropic" has no key "API_KEY"`, "default", "kubectl create secret generic anthropic --from-literal=API_KEY=…" + tail},
+		"missing key elsewhere": {"CredentialMissing", `Secret "a" has no value for key "K" (spec.env[0])`, "team", "kubectl create secret generic a --from-literal=K=… -n team" + tail},
+		"key from the spec":     {"SecretNotFound", `Secret "openai" does not exist (spec.model.credentials[0].secretKeyRef)`, "default", "kubectl create secret generic openai --from-literal=API_KEY=…" + tail},
+		"key nobody names":      {"SecretNotFound", `Secret "other" does not exist (spec.envFrom[0])`, "default", "kubectl create secret generic other --from-literal=KEY=…" + tail},
+		"configmap":             {"ConfigMapNotFound", `ConfigMap "c" does not exist (x)`, "default", "kubectl create configmap c --from-literal=KEY=…" + tail},
+		"a name that is none":   {"SecretNotFound", `Secret "$(rm -rf)" does not exist`, "default", "hermes status profile/p"},
+		"gateway of the spec":   {"WaitingForGateway", "x", "team", "hermes status gateway/home -n team"},
+		"gateway not found":     {"GatewayNotFound", "x", "default", "hermes get gateways"},
+		"waiting is the remedy": {"Starting", "x", "default", ""},
+		"nothing known":         {"StoreCorrupt", "x", "default", "hermes status profile/p"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := v1alpha1.Profile{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: tc.namespace, Generation: 1}}
+			p.Spec.GatewayRef.Name = "home"
+			p.Spec.Model.Credentials = []v1alpha1.ModelCredential{{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "openai", Key: "API_KEY"}}}
+			p.Status = v1alpha1.ProfileStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, 0, tc.reason, tc.message)}}
+			view := New(Snapshot{Profiles: []v1alpha1.Profile{p}}, plane(), now)
+			if got := view.Rows[0].Remedy; got != tc.want {
+				t.Errorf("remedy = %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// A remedy that is broken over lines is still one command for a shell.
+func TestRemedyLinesCanBeCopied(t *testing.T) {
+	command := create("secret generic", "anthropic", "API_KEY", "a-rather-long-namespace-name")
+	for _, width := range []int{50, 80, 120, 200} {
+		lines := remedyLines(command, width, 33)
+		joined := ""
+		for _, line := range lines {
+			joined += " " + strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(line), `\`), "→ ")
+		}
+		if got := strings.Join(strings.Fields(joined), " "); got != command {
+			t.Errorf("width %d: %q, want %q", width, got, command)
+		}
+	}
+}
+
+// Also where every character must be ASCII, no command loses its end.
+func TestRemedyIsNeverCut(t *testing.T) {
+	s := sample()
+	for width := 40; width <= 130; width++ {
+		for _, only := range []bool{false, true} {
+			text := Render(New(s, plane(), now), Options{Terminal: Terminal{Width: width, ASCII: only}, Now: now})
+			joined := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", " ")), " ")
+			if !strings.Contains(joined, "-o yaml | hermes apply -f - ") {
+				t.Fatalf("width %d, ASCII %t: the command has no end:\n%s", width, only, text)
+			}
+		}
+	}
+}
