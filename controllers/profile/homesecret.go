@@ -16,6 +16,7 @@ import (
 	"hermes.dev/hermes/api/ssa"
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/controllers/conditions"
+	"hermes.dev/hermes/runtime/home"
 )
 
 // verifiedHomes remembers which version of a home Secret was seen to hold which
@@ -93,6 +94,26 @@ func (r *Reconciler) bindHome(ctx context.Context, s *scope) error {
 	}
 	r.homes.record(key, applied, want)
 	return nil
+}
+
+// lastHome reads the home that the profile has; ok is false when it has none of ours.
+func (r *Reconciler) lastHome(ctx context.Context, p *v1alpha1.Profile) (b home.Bundle, ok bool, err error) {
+	live := &corev1.Secret{}
+	err = r.Values.Get(ctx, types.NamespacedName{Namespace: p.Namespace, Name: homeSecretName(p.Name)}, live)
+	if apierrors.IsNotFound(err) {
+		return home.Bundle{}, false, nil
+	}
+	if err != nil {
+		return home.Bundle{}, false, err
+	}
+	if ssa.CheckOwner(live, p) != nil {
+		return home.Bundle{}, false, nil
+	}
+	b, err = home.Decode(live.Data[v1alpha1.HomeSecretKey])
+	if err != nil {
+		return home.Bundle{}, false, nil // somebody damaged it; it is written again once the profile can be rendered
+	}
+	return b, true, nil
 }
 
 func (r *Reconciler) homeMatches(live *corev1.Secret, s *scope) bool {
