@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,8 +54,8 @@ them too. One hermes up runs for a data directory; a second one ends with code 7
 	flags.BoolVar(&f.wait, "wait", false, "wait until every object is Ready and show the status")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "longest time for --wait")
 	flags.StringVar(&f.apiserver, "apiserver-binary", "", "path of hermes-apiserver (default: beside this program, in ../libexec, or on PATH)")
-	flags.StringVar(&f.metrics, "metrics-address", "", "HOST:PORT for Prometheus metrics of the operator (default: none)")
-	flags.StringVar(&f.health, "health-address", "", "HOST:PORT for /healthz and /readyz of the operator (default: none)")
+	flags.StringVar(&f.metrics, "metrics-address", "", "loopback HOST:PORT for Prometheus metrics of the operator (default: none)")
+	flags.StringVar(&f.health, "health-address", "", "loopback HOST:PORT for /healthz and /readyz of the operator (default: none)")
 	flags.BoolVar(&f.readyPipe, "ready-pipe", false, "say that it is healthy on descriptor 3")
 	if err := flags.MarkHidden("ready-pipe"); err != nil {
 		panic(err) // the flag is defined two lines above
@@ -65,6 +66,9 @@ them too. One hermes up runs for a data directory; a second one ends with code 7
 func (c *cli) up(ctx context.Context, f upFlags) error {
 	data, err := c.dataDir()
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(checkLoopback("--metrics-address", f.metrics), checkLoopback("--health-address", f.health)); err != nil {
 		return err
 	}
 	if f.manifests != "" {
@@ -89,6 +93,22 @@ func (c *cli) up(ctx context.Context, f upFlags) error {
 		err = errors.Join(err, cause) // a --wait that ran out
 	}
 	return err
+}
+
+// checkLoopback refuses an address that others can reach: what hermes up serves there asks nobody who they are.
+// "" and 0 stand for none.
+func checkLoopback(flag, address string) error {
+	if address == "" || address == "0" {
+		return nil
+	}
+	name, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return exit.Refusedf("%s %q is not HOST:PORT: use for example 127.0.0.1:9090", flag, address)
+	}
+	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return exit.Refusedf("%s %q is not a loopback address: use 127.0.0.1:%s", flag, address, port)
+	}
+	return nil
 }
 
 func manifestsDir(path string) (string, error) {

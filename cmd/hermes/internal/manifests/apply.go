@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/cmd/hermes/internal/kube"
 )
 
@@ -81,7 +79,7 @@ type Applier struct {
 	Manager string
 	// Force takes over fields that another manager owns.
 	Force bool
-	// Set labels every object, so that Prune can find it again; empty labels nothing.
+	// Set labels every object, so that Prune can find it again; empty keeps the label that is there.
 	Set string
 }
 
@@ -121,17 +119,17 @@ func (a *Applier) Apply(ctx context.Context, docs []Document, report func(Result
 }
 
 func (a *Applier) applyOne(ctx context.Context, it item) (Outcome, error) {
-	a.label(it)
-	raw, err := json.Marshal(it.Object)
-	if err != nil {
-		return Failed, err
-	}
 	client := a.Client.Resource(it.mapping.Resource).Namespace(it.Object.GetNamespace())
 	before, err := client.Get(ctx, it.Object.GetName(), metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return Failed, readable(err)
 	}
 	exists := err == nil
+	a.mark(it, before)
+	raw, err := json.Marshal(it.Object)
+	if err != nil {
+		return Failed, err
+	}
 	after, err := client.Patch(ctx, it.Object.GetName(), types.ApplyPatchType, raw, metav1.PatchOptions{
 		FieldManager: a.Manager, Force: &a.Force, FieldValidation: metav1.FieldValidationStrict,
 	})
@@ -157,33 +155,6 @@ func same(before, after *unstructured.Unstructured) bool {
 		return o.Object
 	}
 	return equality.Semantic.DeepEqual(declared(before), declared(after))
-}
-
-func (a *Applier) label(it item) {
-	if a.Set == "" {
-		return
-	}
-	labels := it.Object.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[v1alpha1.LabelAppliedBy] = a.Set
-	it.Object.SetLabels(labels)
-	annotations := it.Object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[AnnotationSource] = sourceOf(it.File)
-	it.Object.SetAnnotations(annotations)
-}
-
-// sourceOf is a file's name as recorded in an object: absolute, so that it does not change with the
-// directory hermes is run in.
-func sourceOf(file string) string {
-	if abs, err := filepath.Abs(file); err == nil && file != "-" {
-		return abs
-	}
-	return file
 }
 
 // readable is the server's error in its own words without the noise around them.
