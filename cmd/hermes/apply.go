@@ -62,9 +62,13 @@ func (c *cli) apply(cmd *cobra.Command, f applyFlags) error {
 	}
 	applier.EnforceNamespace = c.namespace != ""
 	applier.Manager, applier.Force, applier.Set = manifests.FieldManager, f.force, set
+	code := exit.Failed
 	report := func(r manifests.Result) {
 		if r.Outcome == manifests.Failed {
 			r.Err = client.Explain(r.Err)
+			if exit.Code(r.Err) == exit.TryAgain {
+				code = exit.TryAgain
+			}
 			fmt.Fprintln(c.err, r)
 			return
 		}
@@ -78,7 +82,7 @@ func (c *cli) apply(cmd *cobra.Command, f applyFlags) error {
 		results = append(results, applier.Prune(cmd.Context(), results, report)...)
 	}
 	if manifests.AnyFailed(results) {
-		return exit.Silent(exit.Failed)
+		return exit.Silent(code)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"hermes.dev/hermes/cmd/hermes/internal/chat"
+	"hermes.dev/hermes/cmd/hermes/internal/datadir"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/runtime/localapi"
 )
@@ -144,11 +145,34 @@ func (c *cli) query(flag string) (string, error) {
 	return string(raw), nil
 }
 
-// chatTarget finds the socket. With --socket the control plane is not asked.
+// chatTarget finds the socket. With --socket the control plane is not asked, and when it does not run the
+// gateways of the data directory are: they go on without it.
 func (c *cli) chatTarget(ctx context.Context, f chatFlags) (chat.Target, error) {
 	if f.socket != "" {
 		return chat.Target{Profile: "", Socket: f.socket}, nil
 	}
+	target, err := c.declaredTarget(ctx, f)
+	var stopped *datadir.NotRunningError
+	if !errors.As(err, &stopped) {
+		return target, err
+	}
+	namespace := c.namespace
+	if namespace == "" {
+		namespace = "default"
+	}
+	target, ok, offlineErr := chat.LocateOffline(ctx, stopped.Data.Gateways(), os.TempDir(), namespace, f.profile)
+	switch {
+	case offlineErr != nil:
+		return target, fmt.Errorf("%w (%w)", err, offlineErr)
+	case !ok:
+		return target, err
+	}
+	fmt.Fprintf(c.err, "note: the control plane of %s does not answer; gateway %s does\n", stopped.Data, target.Gateway)
+	return target, nil
+}
+
+// declaredTarget asks the control plane where a profile answers.
+func (c *cli) declaredTarget(ctx context.Context, f chatFlags) (chat.Target, error) {
 	client, err := c.client()
 	if err != nil {
 		return chat.Target{}, err

@@ -35,9 +35,9 @@ hermes up left behind that was killed, and may be run again at any time.`,
 
 func (c *cli) down(ctx context.Context, data datadir.Dir, keep bool) error {
 	d := local.Down{
-		Data: data, KeepGateways: keep, GatewayBudget: process.StopBudget(defaultDrain),
+		Data: data, DataNamed: c.dataNamed(), KeepGateways: keep, GatewayBudget: process.StopBudget(defaultDrain),
 		NewEngine: func() (local.Engine, error) {
-			return c.newEngine(data, data.ControlPlane().GatewayKubeconfig(), c.logger())
+			return c.newEngine(data, data.ControlPlane().GatewayKubeconfig(), logsTo(c.err, nil).install().own)
 		},
 		Say: func(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) },
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
+	"hermes.dev/hermes/cmd/hermes/internal/statusview"
 	"hermes.dev/hermes/test/controlplane"
 )
 
@@ -175,7 +176,8 @@ func TestUsageErrors(t *testing.T) {
 		"argument too many":           {[]string{"up", "now"}, 2, `unexpected argument "now"`},
 		"manifests that are not":      {[]string{"up", "--manifests", "/does/not/exist"}, 2, "--manifests: "},
 		"get of what":                 {[]string{"get"}, 2, "name a kind"},
-		"nothing runs":                {[]string{"status"}, 1, "no control plane is running for " + env["HOME"] + "/.local/state/hermes: start it with hermes up"},
+		"nothing runs":                {[]string{"status"}, 1, "no control plane is running for " + env["HOME"] + "/.local/state/hermes: start it with hermes up, or name another data directory with --data or HERMES_DATA"},
+		"nothing runs where named":    {[]string{"status", "--data", "/does not/exist"}, 1, "no control plane is running for /does not/exist: start it with hermes --data '/does not/exist' up"},
 		"nothing runs for get":        {[]string{"get", "profiles"}, 1, "start it with hermes up"},
 		"no kubeconfig yet":           {[]string{"kubeconfig"}, 1, "start it with hermes up"},
 		"a kubeconfig that is not":    {[]string{"--kubeconfig", "/does/not/exist", "status"}, 1, "--kubeconfig: stat /does/not/exist"},
@@ -183,7 +185,7 @@ func TestUsageErrors(t *testing.T) {
 		"metrics for everybody":       {[]string{"up", "--metrics-address", ":9090"}, 78, `--metrics-address ":9090" is not a loopback address: use 127.0.0.1:9090`},
 		"health for everybody":        {[]string{"up", "--detach", "--health-address", "0.0.0.0:9091"}, 78, `--health-address "0.0.0.0:9091" is not a loopback address: use 127.0.0.1:9091`},
 		"metrics without a port":      {[]string{"up", "--metrics-address", "localhost"}, 78, `--metrics-address "localhost" is not HOST:PORT`},
-		"down when nothing runs":      {[]string{"down"}, 0, "nothing runs for"},
+		"down when nothing runs":      {[]string{"down"}, 0, ": name another data directory with --data or HERMES_DATA"},
 		"help says what it does":      {[]string{"up", "--help"}, 0, "--detach"},
 		"version says its API":        {[]string{"version"}, 0, "api hermes.dev/v1alpha1"},
 		"completion knows the shells": {[]string{"completion", "bash"}, 0, "bash completion"},
@@ -229,5 +231,14 @@ func TestTerminalCharacters(t *testing.T) {
 				t.Errorf("terminal = %+v, want ASCII %t and no colour", got, tc.ascii)
 			}
 		})
+	}
+}
+
+func TestWidthOfWhatIsNotATerminal(t *testing.T) {
+	for columns, want := range map[string]int{"": statusview.NoLimit, "60": 60, "0": statusview.NoLimit, "wide": statusview.NoLimit} {
+		c := &cli{out: &bytes.Buffer{}, getenv: func(k string) string { return map[string]string{"COLUMNS": columns}[k] }}
+		if got := c.terminal().Width; got != want {
+			t.Errorf("COLUMNS=%q: width %d, want %d", columns, got, want)
+		}
 	}
 }

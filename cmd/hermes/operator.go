@@ -9,8 +9,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/cmd/hermes/internal/datadir"
@@ -111,10 +109,9 @@ func gatewayBudget(ctx context.Context, cfg *rest.Config) time.Duration {
 	return process.StopBudget(drain)
 }
 
-// logger writes what long-running verbs have to say to standard error, libraries included.
+// logger writes what the operator of a cluster has to say to standard error, libraries included.
 func (c *cli) logger() logr.Logger {
 	log := logr.FromSlogHandler(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	ctrl.SetLogger(log)
-	klog.SetLogger(log.WithName("kubernetes"))
+	logs{own: log, libraries: log}.install()
 	return log
 }

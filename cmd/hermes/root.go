@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
@@ -31,6 +32,7 @@ func run(ctx context.Context, c *cli, args []string) int {
 	root := newRoot(c)
 	root.SetArgs(args)
 	command, err := executeCatchingFatal(ctx, root)
+	err = c.explainRefused(err)
 	err = asUsage(err)
 	if line := exit.Line("hermes", err); line != "" {
 		fmt.Fprintln(c.err, line)
@@ -77,6 +79,22 @@ func newRoot(c *cli) *cobra.Command {
 	return root
 }
 
+// explainRefused puts kubectl's words for a server that does not listen into ours: it knows nothing of data
+// directories.
+func (c *cli) explainRefused(err error) error {
+	if err == nil || !strings.Contains(err.Error(), "was refused - did you specify the right host or port?") {
+		return err
+	}
+	client, clientErr := c.client()
+	if clientErr != nil {
+		return clientErr
+	}
+	if client.Source.Kind != datadir.Local {
+		return err
+	}
+	return client.Explain(syscall.ECONNREFUSED)
+}
+
 // asUsage gives the errors of cobra itself, which carry no type, the exit code of a wrong command line.
 func asUsage(err error) error {
 	var typed *exit.Error
@@ -93,6 +111,9 @@ func asUsage(err error) error {
 
 // dataDir is the data directory this command line means.
 func (c *cli) dataDir() (datadir.Dir, error) { return datadir.Resolve(c.data, c.getenv) }
+
+// dataNamed reports whether somebody named it; else it is the default one.
+func (c *cli) dataNamed() bool { return datadir.Named(c.data, c.getenv) }
 
 // client reaches the control plane this command line means. Nothing is sent yet.
 func (c *cli) client() (*kube.Client, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,6 +174,10 @@ func (c *cli) terminal() statusview.Terminal {
 	t := statusview.Terminal{ASCII: !utf8Locale(c.getenv)}
 	file, ok := c.out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
+		t.Width = statusview.NoLimit
+		if columns, err := strconv.Atoi(c.getenv("COLUMNS")); err == nil && columns > 0 {
+			t.Width = columns
+		}
 		return t
 	}
 	if width, _, err := term.GetSize(int(file.Fd())); err == nil {

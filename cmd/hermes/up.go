@@ -79,13 +79,26 @@ func (c *cli) up(ctx context.Context, f upFlags) error {
 	if f.detach {
 		return c.upInBackground(ctx, f, data)
 	}
-	stack, err := c.newStack(f, data)
+	log := logsTo(c.err, nil)
+	if isTerminal(c.err) {
+		if err := data.Create(); err != nil {
+			return exit.Refusedf("%w", err)
+		}
+		file, err := local.OpenLog(data.UpLog())
+		if err != nil {
+			return exit.Refusedf("%w", err)
+		}
+		defer file.Close() //nolint:errcheck // nothing more is written
+		log = logsTo(c.err, file)
+	}
+	stack, err := c.newStack(f, data, log.install())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stack.Ready = func(owner datadir.Owner, cfg *rest.Config) {
+		local.NotifyReady(log.own)
 		c.upIsReady(ctx, f, data, owner, cfg, cancel)
 	}
 	err = stack.Run(ctx)
@@ -127,17 +140,17 @@ func manifestsDir(path string) (string, error) {
 }
 
 // newStack puts together what hermes up runs.
-func (c *cli) newStack(f upFlags, data datadir.Dir) (*local.Stack, error) {
+func (c *cli) newStack(f upFlags, data datadir.Dir, logs logs) (*local.Stack, error) {
 	binary, err := controlplane.FindBinary(f.apiserver)
 	if err != nil {
 		return nil, exit.Refusedf("%w", err)
 	}
-	log := c.logger()
+	log := logs.own
 	s := &local.Stack{
 		Data: data, APIServer: binary, Address: f.address, Version: currentVersion().Revision, Demo: f.demo, Clock: c.clock, Log: log,
 		NewEngine: func(kubeconfig string) (local.Engine, error) { return c.newEngine(data, kubeconfig, log) },
 		Operator: func(ctx context.Context, cfg *rest.Config, e local.Engine, ready func()) error {
-			return runOperator(ctx, cfg, e, data, f.metrics, f.health, log, ready)
+			return runOperator(ctx, cfg, e, data, f.metrics, f.health, logs.libraries, ready)
 		},
 		StopBudget: gatewayBudget,
 	}
@@ -165,10 +178,12 @@ func (c *cli) upIsReady(ctx context.Context, f upFlags, data datadir.Dir, owner 
 			fmt.Fprintln(c.err, "hermes: nobody waits for this process any more:", err)
 		}
 	}
-	local.NotifyReady(c.logger())
 	c.printWhereabouts(data, owner)
 	if !f.readyPipe {
-		fmt.Fprintln(c.out, "stop it with    Ctrl-C (gateways keep running) or hermes down")
+		if isTerminal(c.err) {
+			fmt.Fprintln(c.out, "log            ", data.UpLog())
+		}
+		fmt.Fprintln(c.out, "stop it with    Ctrl-C (gateways keep running) or", data.Command("down", c.dataNamed()))
 	}
 	if !f.wait {
 		return
@@ -206,7 +221,7 @@ func (c *cli) upInBackground(ctx context.Context, f upFlags, data datadir.Dir) e
 	}
 	owner, _ := data.Serving()
 	c.printWhereabouts(data, owner)
-	fmt.Fprintf(c.out, "log             %s\nstop it with    hermes down (pid %d)\n", data.UpLog(), pid)
+	fmt.Fprintf(c.out, "log             %s\nstop it with    %s (pid %d)\n", data.UpLog(), data.Command("down", c.dataNamed()), pid)
 	if !f.wait {
 		return nil
 	}

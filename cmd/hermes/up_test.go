@@ -48,14 +48,14 @@ func allReady(r result) bool { return r.code == 0 && strings.Contains(r.stdout, 
 func TestUpAndDown(t *testing.T) {
 	m := newMachine(t)
 	r := m.must("up", "--demo", "--detach", "--wait", "--timeout", "90s")
-	if err := contains(r, "control plane   https://127.0.0.1:", "all 2 ready", "hermes down"); err != nil {
+	if err := contains(r, "control plane   https://127.0.0.1:", "all 2 ready", "hermes --data "+m.data+" down"); err != nil {
 		t.Fatal(err)
 	}
 	address := m.owner().Address
 
 	t.Run("a second one names the first", func(t *testing.T) {
 		r := m.run("up")
-		if err := contains(r, "hermes up already runs for "+m.data, "pid "+strconv.Itoa(m.owner().PID), "hermes down"); err != nil || r.code != 75 {
+		if err := contains(r, "hermes up already runs for "+m.data, "pid "+strconv.Itoa(m.owner().PID), "hermes --data "+m.data+" down"); err != nil || r.code != 75 {
 			t.Errorf("exit %d: %v", r.code, err)
 		}
 		r = m.run("up", "--detach")
@@ -75,7 +75,7 @@ func TestUpAndDown(t *testing.T) {
 	t.Run("a killed hermes up is replaced without stopping a gateway", func(t *testing.T) {
 		gateway := m.field("gateway/default", ".status.instance.pid")
 		m.kill(m.owner().PID)
-		if r := m.run("status"); r.code != 1 || contains(r, "start it with hermes up") != nil {
+		if r := m.run("status"); r.code != 1 || contains(r, "start it with hermes --data "+m.data+" up") != nil {
 			t.Errorf("nothing runs: %s", r)
 		}
 		m.must("up", "--detach", "--wait", "--timeout", "90s")
@@ -88,9 +88,14 @@ func TestUpAndDown(t *testing.T) {
 	})
 	t.Run("down --keep-gateways keeps them", func(t *testing.T) {
 		gateway := gatewayPID(t, m)
-		m.must("down", "--keep-gateways")
+		if r := m.must("down", "--keep-gateways"); contains(r, "its gateways keep running", "hermes --data "+m.data+" down stops them") != nil || strings.Contains(r.stdout, "nothing runs") {
+			t.Error(r)
+		}
 		if host.Observe(gateway).State != host.Alive {
 			t.Fatalf("gateway pid %d is gone", gateway)
+		}
+		if r := m.must("chat", "-p", "demo", "-q", "hello"); contains(r, "does not answer; gateway default does") != nil || strings.TrimSpace(r.stdout) == "" {
+			t.Errorf("chat without a control plane: %s", r)
 		}
 		// Now nothing but the gateway is left, and down alone finds and stops it.
 		r := m.must("down")

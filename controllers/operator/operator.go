@@ -136,7 +136,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	for _, k := range pending.Kinds() {
 		r := &pending.Reconciler{Kind: k, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("hermes-" + k.Name), Clock: clk}
-		if err := r.SetupWithManager(mgr, opts); err != nil {
+		if err := r.SetupWithManager(ctx, mgr, opts); err != nil {
 			return fmt.Errorf("set up %s reconciler: %w", k.Name, err)
 		}
 	}

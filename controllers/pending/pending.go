@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -130,8 +131,12 @@ func (r *Reconciler) finding(ctx context.Context, o client.Object) (conditions.F
 	}
 }
 
-// SetupWithManager registers the reconciler.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
+// SetupWithManager registers the reconciler. Its kind is cached before anything starts: the watches of a
+// controller start in any order, and a Profile that is seen first makes ofProfile list the kind.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
+	if _, err := mgr.GetCache().GetInformer(ctx, r.New(), cache.BlockUntilSynced(false)); err != nil {
+		return fmt.Errorf("cache %s: %w", r.Name, err)
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(r.Name).
 		For(r.New(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 // older value, other profile or process environment to fall back to.
 func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	resolved, err := r.readValues(ctx, s.profile)
+	s.values = resolved
 	if err != nil {
 		s.references = conditions.FromError(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonReconciling, err)
 		s.homeRendered = conditions.Waiting(v1alpha1.ConditionHomeRendered, v1alpha1.ReasonReconciling, "waiting for references")
@@ -134,7 +136,7 @@ func referencesFinding(s *scope, missing []home.MissingRef) conditions.Finding {
 	slices.SortStableFunc(missing, func(a, b home.MissingRef) int { return boolOrder(b.NotFound) - boolOrder(a.NotFound) })
 	texts := make([]string, 0, len(missing))
 	for _, m := range missing {
-		texts = append(texts, missingText(m))
+		texts = append(texts, missingText(m, keysOf(s.values, m)))
 	}
 	return conditions.Stalled(v1alpha1.ConditionReferencesResolved, missingReason(missing[0]), strings.Join(texts, "; "))
 }
@@ -157,9 +159,28 @@ func missingReason(m home.MissingRef) string {
 	}
 }
 
-func missingText(m home.MissingRef) string {
+// keysShown bounds how many keys of an object a message lists.
+const keysShown = 5
+
+// keysOf is the keys that an object has, sorted: names are no secret, and a typo is seen at once beside them.
+func keysOf(values home.Resolved, m home.MissingRef) []string {
+	object := values.Secrets[m.Name]
+	if m.Kind == home.KindConfigMap {
+		object = values.ConfigMaps[m.Name]
+	}
+	return slices.Sorted(maps.Keys(object))
+}
+
+func missingText(m home.MissingRef, keys []string) string {
 	if m.NotFound {
 		return fmt.Sprintf("%s %q does not exist (%s)", m.Kind, m.Name, m.Field)
 	}
-	return fmt.Sprintf("%s %q has no value for key %q (%s)", m.Kind, m.Name, m.Key, m.Field)
+	text := fmt.Sprintf("%s %q has no value for key %q (%s)", m.Kind, m.Name, m.Key, m.Field)
+	switch {
+	case len(keys) == 0 || slices.Contains(keys, m.Key): // an empty value is not about another key
+		return text
+	case len(keys) > keysShown:
+		return fmt.Sprintf("%s, it has %s and %d more", text, strings.Join(keys[:keysShown], ", "), len(keys)-keysShown)
+	}
+	return text + ", it has " + strings.Join(keys, ", ")
 }

@@ -19,6 +19,8 @@ type scope struct {
 	profile *v1alpha1.Profile
 	// gateway is nil when the Gateway does not exist.
 	gateway *v1alpha1.Gateway
+	// values is what the references were resolved to.
+	values home.Resolved
 	// bundle is the rendered home; rendered is false when it could not be rendered.
 	bundle   home.Bundle
 	rendered bool

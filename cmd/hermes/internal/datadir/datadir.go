@@ -34,6 +34,9 @@ func Resolve(flag string, getenv Getenv) (Dir, error) {
 	return "", errors.New("no data directory: set --data, HERMES_DATA or HOME to an absolute path")
 }
 
+// Named reports whether Resolve was told a directory, by the flag or by $HERMES_DATA.
+func Named(flag string, getenv Getenv) bool { return flag != "" || getenv("HERMES_DATA") != "" }
+
 func absolute(path string) (Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -20,7 +20,7 @@ func Detect(flag, dataFlag string, getenv Getenv) (Found, error) {
 	f := Found{
 		Flag:       flag,
 		Data:       data,
-		DataNamed:  dataFlag != "" || getenv("HERMES_DATA") != "",
+		DataNamed:  Named(dataFlag, getenv),
 		Kubeconfig: kubeconfigFrom(getenv),
 	}
 	if _, err := os.Stat(data.ControlPlane().Kubeconfig()); err == nil {

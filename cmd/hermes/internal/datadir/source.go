@@ -1,6 +1,10 @@
 package datadir
 
-import "fmt"
+import (
+	"fmt"
+
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
+)
 
 // SourceKind says where a verb's control plane came from.
 type SourceKind string
@@ -37,24 +41,39 @@ type Found struct {
 }
 
 // NotRunningError says that the data directory's control plane is the one to talk to, and is not running.
-type NotRunningError struct{ Data Dir }
+type NotRunningError struct {
+	Data Dir
+	// Named says whether the reader named the directory; else it is the default one, and perhaps the wrong one.
+	Named bool
+	// Starting says that hermes up runs and its control plane does not answer yet, or not at this moment.
+	Starting bool
+}
 
 func (e *NotRunningError) Error() string {
-	return fmt.Sprintf("no control plane is running for %s: start it with hermes up", e.Data)
+	if e.Starting {
+		return fmt.Sprintf("the control plane of %s is starting or restarting: try again in a few seconds", e.Data)
+	}
+	text := fmt.Sprintf("no control plane is running for %s: start it with %s", e.Data, e.Data.Command("up", e.Named))
+	if !e.Named {
+		text += ", or name another data directory with --data or HERMES_DATA"
+	}
+	return text
 }
 
 // Choose decides which control plane a verb talks to: --kubeconfig, else the one of the data directory if
 // one is there, else $KUBECONFIG or ~/.kube/config. A stopped control plane in the data directory, or a data
 // directory named on purpose, is never passed over in favour of a cluster: a verb meant for this machine
-// must not land on somebody's production.
+// must not land on somebody's production. While hermes up starts, the error has exit code 75.
 func Choose(f Found) (Source, error) {
 	switch {
 	case f.Flag != "":
 		return Source{Kind: FromFlag, Kubeconfig: f.Flag, Data: f.Data}, nil
 	case f.LocalRuns && f.LocalExists:
 		return Source{Kind: Local, Kubeconfig: f.Data.ControlPlane().Kubeconfig(), Data: f.Data}, nil
-	case f.LocalExists, f.LocalRuns, f.DataNamed, f.Kubeconfig == "":
-		return Source{}, &NotRunningError{Data: f.Data}
+	case f.LocalRuns:
+		return Source{}, exit.Busyf("%w", &NotRunningError{Data: f.Data, Named: f.DataNamed, Starting: true})
+	case f.LocalExists, f.DataNamed, f.Kubeconfig == "":
+		return Source{}, &NotRunningError{Data: f.Data, Named: f.DataNamed}
 	}
 	return Source{Kind: FromEnvironment, Kubeconfig: f.Kubeconfig, Data: f.Data}, nil
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"hermes.dev/hermes/cmd/hermes/internal/datadir"
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
 )
 
 // Explain turns an error of a request into one that says what to do about it.
@@ -21,7 +22,10 @@ func (c *Client) Explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ECONNREFUSED) && c.Source.Kind == datadir.Local:
-		return &datadir.NotRunningError{Data: c.Source.Data}
+		if _, runs := c.Source.Data.Up(); runs {
+			return exit.Busyf("%w", &datadir.NotRunningError{Data: c.Source.Data, Starting: true})
+		}
+		return &datadir.NotRunningError{Data: c.Source.Data, Named: true}
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Errorf("the control plane of %s does not answer: %w", c.Source.Kubeconfig, err)
 	case apierrors.IsUnauthorized(err):

@@ -84,7 +84,7 @@ func TestExplain(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"local and stopped":      {datadir.Local, refused, "no control plane is running for /d: start it with hermes up"},
+		"local and stopped":      {datadir.Local, refused, "no control plane is running for /d: start it with hermes --data /d up"},
 		"a cluster that is gone": {datadir.FromFlag, refused, "the control plane of /k does not answer"},
 		"kinds not installed":    {datadir.FromFlag, missing, "install the CRDs"},
 		"an object not there":    {datadir.FromFlag, object, "profile x not found"},

@@ -78,6 +78,12 @@ func OpenReadyPipe() *os.File {
 	return os.NewFile(ReadyFD, "ready")
 }
 
+// OpenLog is the log of a hermes up that has a terminal, for what is too much to show there.
+func OpenLog(path string) (*os.File, error) {
+	log, _, err := openLog(path)
+	return log, err
+}
+
 // openLog appends to a log and puts a large one aside first. start is where this run's lines begin.
 func openLog(path string) (log *os.File, start int64, err error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {

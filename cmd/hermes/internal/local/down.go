@@ -21,6 +21,8 @@ const stopMargin = 30 * time.Second
 // Down stops what hermes up started.
 type Down struct {
 	Data datadir.Dir
+	// DataNamed says whether the reader named the directory.
+	DataNamed bool
 	// KeepGateways leaves them running for the next hermes up.
 	KeepGateways bool
 	// GatewayBudget is the longest the gateways may take to stop.
@@ -35,7 +37,11 @@ type Down struct {
 // is safe to call at any time and as often as one likes.
 func (d Down) Run(ctx context.Context) error {
 	if _, err := os.Stat(string(d.Data)); err != nil {
-		d.Say("nothing runs for %s", d.Data)
+		if d.DataNamed {
+			d.Say("nothing runs for %s", d.Data)
+		} else {
+			d.Say("nothing runs for %s: name another data directory with --data or HERMES_DATA", d.Data)
+		}
 		return nil
 	}
 	if owner, ok := d.Data.Up(); ok {
@@ -91,7 +97,11 @@ func (d Down) stopLeftovers(ctx context.Context) error {
 	if err := clearMarker(d.Data); err != nil {
 		return err
 	}
-	d.Say("nothing runs for %s any more", d.Data)
+	if d.KeepGateways {
+		d.Say("hermes up has ended for %s; its gateways keep running, %s stops them", d.Data, d.Data.Command("down", d.DataNamed))
+	} else {
+		d.Say("nothing runs for %s any more", d.Data)
+	}
 	return d.Data.ClearServing()
 }
 

@@ -15,7 +15,7 @@ func Take(d datadir.Dir, now time.Time) (*host.Lock, datadir.Owner, error) {
 	switch attempt.Outcome {
 	case host.HeldByAnother:
 		if owner, ok := d.Up(); ok {
-			return nil, owner, exit.Busyf("hermes up already runs for %s (pid %d): use it, or stop it with hermes down", d, owner.PID)
+			return nil, owner, exit.Busyf("hermes up already runs for %s (pid %d): use it, or stop it with %s", d, owner.PID, d.Command("down", true))
 		}
 		return nil, datadir.Owner{}, exit.Busyf("hermes up or hermes down already runs for %s: wait for it to end", d)
 	case host.CouldNotOpen:

@@ -37,10 +37,35 @@ func remedy(row Row) string {
 		return "hermes explain gateway.spec.process.memoryLimit"
 	case v1alpha1.ReasonOutdated:
 		return "hermes gateway restart " + row.Name + flagFor(row.Namespace)
+	case v1alpha1.ReasonNotImplemented:
+		return "" // nothing helps but another version
 	case v1alpha1.ReasonReconciling, v1alpha1.ReasonStarting, v1alpha1.ReasonDraining, v1alpha1.ReasonDeleting, "Pending":
 		return "" // waiting is the remedy
 	}
+	return statusOf(row)
+}
+
+// statusOf shows one row in full.
+func statusOf(row Row) string {
 	return fmt.Sprintf("hermes status %s/%s", strings.ToLower(row.Kind), row.Name) + flagFor(row.Namespace)
+}
+
+// gatewayNotFound says in one line which Gateway is missing and which ones there are; "" when none is known.
+func gatewayNotFound(p *v1alpha1.Profile, gateways []v1alpha1.Gateway) string {
+	var names []string
+	for i := range gateways {
+		if gateways[i].Namespace == p.Namespace {
+			names = append(names, gateways[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	const most = 5
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return fmt.Sprintf("%s: no %q, there is %s", v1alpha1.ReasonGatewayNotFound, p.Spec.GatewayRef.Name, strings.Join(names, ", "))
 }
 
 // profileRemedy is remedy with what only a Profile's spec knows.

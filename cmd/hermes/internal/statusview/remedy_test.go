@@ -23,6 +23,7 @@ func TestRemedy(t *testing.T) {
 		"gateway of the spec":   {"WaitingForGateway", "x", "team", "hermes status gateway/home -n team"},
 		"gateway not found":     {"GatewayNotFound", "x", "default", "hermes get gateways"},
 		"waiting is the remedy": {"Starting", "x", "default", ""},
+		"not built yet":         {"NotImplemented", "x", "default", ""},
 		"nothing known":         {"StoreCorrupt", "x", "default", "hermes status profile/p"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,5 +65,38 @@ func TestRemedyIsNeverCut(t *testing.T) {
 				t.Fatalf("width %d, ASCII %t: the command has no end:\n%s", width, only, text)
 			}
 		}
+	}
+}
+
+// A Gateway that does not exist is named beside those that do; of another namespace none is.
+func TestGatewayNotFoundNamesWhatThereIs(t *testing.T) {
+	p := v1alpha1.Profile{ObjectMeta: object("p")}
+	p.Spec.GatewayRef.Name = "hoem"
+	p.Status = v1alpha1.ProfileStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, 0, "GatewayNotFound", "m")}}
+	home, elsewhere := v1alpha1.Gateway{ObjectMeta: object("home")}, v1alpha1.Gateway{ObjectMeta: object("other")}
+	elsewhere.Namespace = "elsewhere"
+	for want, gateways := range map[string][]v1alpha1.Gateway{
+		`GatewayNotFound: no "hoem", there is home`: {home, elsewhere},
+		"GatewayNotFound: m":                        {elsewhere},
+	} {
+		view := New(Snapshot{Profiles: []v1alpha1.Profile{p}, Gateways: gateways}, plane(), now)
+		for _, row := range view.Rows {
+			if row.Kind == "Profile" && row.State != want {
+				t.Errorf("state %q, want %q", row.State, want)
+			}
+		}
+	}
+}
+
+// One object in full does not send the reader back to itself.
+func TestDetailDoesNotPointToItself(t *testing.T) {
+	p := v1alpha1.Profile{ObjectMeta: object("p")}
+	p.Status = v1alpha1.ProfileStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, 0, "StoreCorrupt", "m")}}
+	view := New(Snapshot{Profiles: []v1alpha1.Profile{p}}, plane(), now)
+	if text := Detail(view, Options{Now: now}); strings.Contains(text, "hermes status") {
+		t.Error(text)
+	}
+	if text := Render(view, Options{Now: now}); !strings.Contains(text, "hermes status profile/p") {
+		t.Error(text)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Terminal says what the reader's terminal can show.
 type Terminal struct {
-	// Width in columns; no line is longer. 0 means 80.
+	// Width in columns; no line is longer. 0 means 80, NoLimit that nothing is cut or wrapped.
 	Width int
 	// ASCII replaces every other character.
 	ASCII bool
@@ -29,7 +29,11 @@ type Options struct {
 	Scope string
 }
 
+// NoLimit is the Width of what is not a terminal: a file or a program has no edge to keep to.
+const NoLimit = -1
+
 const (
+	unlimited    = 1 << 30
 	defaultWidth = 80
 	minWidth     = 40
 	maxName      = 30
@@ -62,12 +66,12 @@ func Detail(v View, o Options) string {
 	p.line(header(v, o, p.width), "")
 	for _, r := range v.Rows {
 		p.line("", "")
-		p.object(columnsFor([]Row{r}, o), r)
+		p.whole(columnsFor([]Row{r}, o), r)
 		p.line("", "")
 		for _, condition := range r.Conditions {
 			since := age(condition.LastTransitionTime.Time, o.Now)
 			p.line(fmt.Sprintf("  %-20s %-8s %-6s %s", condition.Type, condition.Status, since, condition.Reason), "")
-			for _, text := range wrap(clean(condition.Message), p.width-4) {
+			for _, text := range fold(clean(condition.Message), p.width-4) {
 				p.line("    "+text, dim)
 			}
 		}
@@ -91,6 +95,9 @@ func header(v View, o Options, width int) string {
 		right = fmt.Sprintf("all %d ready", len(v.Rows))
 	}
 	text := clean(facts(left...))
+	if width == unlimited {
+		width = max(defaultWidth, runewidth.StringWidth(text)+1+runewidth.StringWidth(right))
+	}
 	room := width - runewidth.StringWidth(right) - 1
 	text = runewidth.Truncate(text, room, "…")
 	return text + strings.Repeat(" ", room+1-runewidth.StringWidth(text)) + right
@@ -105,9 +112,13 @@ type columns struct {
 
 func columnsFor(rows []Row, o Options) columns {
 	c := columns{kind: len("KIND") + 1, name: minNameCol, since: minSinceCol, now: o.Now, namespaced: o.AllNamespaces}
+	widest := maxName
+	if o.width() == unlimited {
+		widest = unlimited
+	}
 	for _, r := range rows {
 		c.kind = max(c.kind, len(r.Kind)+1)
-		c.name = max(c.name, min(runewidth.StringWidth(c.nameOf(r)), maxName)+2)
+		c.name = max(c.name, min(runewidth.StringWidth(c.nameOf(r)), widest)+2)
 		c.since = max(c.since, len(c.sinceOf(r))+2)
 	}
 	c.state = max(o.width()-symbolCol-c.kind-c.name-c.since, 10)
@@ -115,7 +126,10 @@ func columnsFor(rows []Row, o Options) columns {
 }
 
 func (o Options) width() int {
-	if o.Width == 0 {
+	switch {
+	case o.Width < 0:
+		return unlimited
+	case o.Width == 0:
 		return defaultWidth
 	}
 	return max(o.Width, minWidth)
@@ -210,6 +224,24 @@ func (p *page) object(c columns, r Row) {
 	p.remedy(r.Remedy, p.width-c.state)
 }
 
+// whole is object with a state that continues below itself instead of being cut.
+func (p *page) whole(c columns, r Row) {
+	lines := fold(clean(r.State), c.state)
+	remedy := r.Remedy
+	if remedy == statusOf(r) {
+		remedy = "" // the reader has just run it
+	}
+	if len(lines) > 0 {
+		r.State = lines[0]
+	}
+	r.Remedy = ""
+	p.object(c, r)
+	for _, more := range lines[min(1, len(lines)):] {
+		p.line(strings.Repeat(" ", p.width-c.state)+more, "")
+	}
+	p.remedy(remedy, p.width-c.state)
+}
+
 // remedy prints a command below what it cures. It is spelt with the terminal's characters before it is
 // broken into lines: one that is cut afterwards could not be run.
 func (p *page) remedy(command string, column int) {
@@ -263,6 +295,23 @@ func wrap(text string, width int) []string {
 		}
 	}
 	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// fold is wrap that also breaks a word longer than the width: nothing is lost.
+func fold(text string, width int) []string {
+	var lines []string
+	for _, line := range wrap(text, width) {
+		for runewidth.StringWidth(line) > width {
+			head := runewidth.Truncate(line, width, "")
+			if head == "" {
+				break
+			}
+			lines = append(lines, head)
+			line = line[len(head):]
+		}
 		lines = append(lines, line)
 	}
 	return lines

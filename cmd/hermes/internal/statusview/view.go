@@ -92,6 +92,9 @@ func New(s Snapshot, cp ControlPlane, now time.Time) View {
 			row.Verdict = Suspended
 		}
 		row.Remedy = profileRemedy(p, row)
+		if row.Reason == v1alpha1.ReasonGatewayNotFound {
+			row.State = gatewayNotFound(p, s.Gateways)
+		}
 		v.add(row, func() string { return profileState(p, s, now) })
 	}
 	for i := range s.RelayIdentities {
@@ -125,7 +128,9 @@ func (v *View) add(row Row, ready func() string) {
 	case Suspended:
 		row.State = "suspended"
 	default:
-		row.State = strings.TrimSuffix(row.Reason+": "+row.Message, ": ")
+		if row.State == "" {
+			row.State = strings.TrimSuffix(row.Reason+": "+row.Message, ": ")
+		}
 		if row.Remedy == "" {
 			row.Remedy = remedy(row)
 		}

@@ -183,6 +183,35 @@ func TestRenderKeepsToTheTerminal(t *testing.T) {
 	}
 }
 
+// What is not a terminal gets every word on one line; one object is shown in full at any width.
+func TestNothingIsLost(t *testing.T) {
+	s := sample()
+	long := strings.Repeat("very long text ", 40) + "/" + strings.Repeat("path", 60) + " end"
+	s.Profiles[1].Status.Conditions[0].Message = long
+	s.Profiles[1].Name = strings.Repeat("n", 63)
+	view := New(s, plane(), now)
+	whole := Render(view, Options{Terminal: Terminal{Width: NoLimit}, Now: now})
+	for _, want := range []string{long, s.Profiles[1].Name} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("without a limit %q is cut:\n%s", want, whole)
+		}
+	}
+	if strings.Contains(whole, "…\n") {
+		t.Errorf("something is cut:\n%s", whole)
+	}
+	one := New(Snapshot{Profiles: s.Profiles[1:2]}, plane(), now)
+	for _, width := range []int{NoLimit, 60, 80, 200} {
+		text := strings.Join(strings.Fields(Detail(one, Options{Terminal: Terminal{Width: width}, Now: now})), "")
+		state := strings.Join(strings.Fields(one.Rows[0].State), "")
+		if !strings.Contains(text, state) {
+			t.Errorf("width %d: the state is cut:\n%s", width, text)
+		}
+		if n := strings.Count(text, strings.Join(strings.Fields(long), "")); n < 2 {
+			t.Errorf("width %d: the message is there %d times in full, want in the state and in its condition:\n%s", width, n, text)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	profile := func(change func(*v1alpha1.Profile)) Snapshot {
 		p := v1alpha1.Profile{ObjectMeta: object("p")}
