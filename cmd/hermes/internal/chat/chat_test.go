@@ -114,15 +114,20 @@ func TestInterruptedTurn(t *testing.T) {
 	}
 }
 
-// TestInterruptAtAQuestion denies and interrupts.
+// TestInterruptAtAQuestion interrupts, and neither the model nor the person is told that the call was denied.
 func TestInterruptAtAQuestion(t *testing.T) {
 	r := newRig(t)
 	lines := &typed{answers: []string{"^C"}}
 	r.chat.Lines = lines
 	r.model.Script(fakemodel.Calls(call("1", "terminal", `{"command":"echo ran"}`)), fakemodel.Turn{Fault: fakemodel.Fault{NoHeaders: true}})
 	answer, err := r.chat.Once(ctx(t), "go", false)
-	if err == nil || answer.Error.Code != "interrupted" || len(lines.asked) != 1 {
-		t.Errorf("%v", err)
+	if err == nil || answer.Error.Code != "interrupted" || len(lines.asked) != 1 || !strings.Contains(lines.asked[0], "[a]lways (this exact command") {
+		t.Errorf("%v, asked %q", err, lines.asked)
+	}
+	s, err := r.chat.Client.Session(ctx(t), "alice", answer.Session)
+	must(t, err)
+	if result := s.Transcript[len(s.Transcript)-1].Content; !strings.Contains(result, "interrupted") || strings.Contains(result, "denied") || len(r.model.Requests()) != 1 {
+		t.Errorf("%q after %d requests", result, len(r.model.Requests()))
 	}
 }
 
