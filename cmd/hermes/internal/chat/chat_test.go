@@ -64,6 +64,7 @@ func TestApprovalsInChat(t *testing.T) {
 		"session":         {answers: []string{"SESSION"}, runs: true, notes: "    echo ran"},
 		"always":          {answers: []string{" a "}, runs: true, notes: "    echo ran"},
 		"deny":            {answers: []string{"d"}, notes: "    echo ran"},
+		"deny in words":   {answers: []string{"d"}, notes: "ms: denied by the user"},
 		"end of input":    {notes: "    echo ran"},
 		"empty is no yes": {answers: []string{"", ""}, notes: "please answer"},
 	} {
@@ -242,6 +243,18 @@ func TestLoopFinishesAnInterruptedTurn(t *testing.T) {
 	must(t, r.chat.Loop(ctx(t)))
 	if r.out.String() != "late reply\n" || !strings.Contains(r.notes.String(), "user: question") {
 		t.Errorf("out %q, notes %q", r.out.String(), r.notes.String())
+	}
+}
+
+// TestPlainWordsLeave: quit and exit alone end the conversation, and are said to nobody.
+func TestPlainWordsLeave(t *testing.T) {
+	for _, word := range []string{"quit", "exit", " Exit "} {
+		r := newRig(t)
+		r.chat.Lines = &typed{lines: []string{word, "never said"}}
+		must(t, r.chat.Loop(ctx(t)))
+		if n := len(r.model.Requests()); n != 0 {
+			t.Errorf("%q: %d requests", word, n)
+		}
 	}
 }
 
