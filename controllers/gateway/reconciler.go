@@ -191,7 +191,7 @@ func (r *Reconciler) summarise(ctx context.Context, s *scope) error {
 	if _, err := r.writer(s, fields).Write(ctx, gw, conds, fields); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	r.Metrics.restarted(gw, s.observe.Restarts, s.running.Reason)
+	r.Metrics.restarted(gw, s.observe, s.running.Reason)
 	if e := conditions.Transition(gw.Status.Conditions, conds); e != nil {
 		r.Events.Eventf(gw, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}
