@@ -354,7 +354,7 @@ type GatewayStatus struct {
 
 	// Profiles lists the served profiles by name, at most 256 of them.
 	// +kubebuilder:validation:MaxItems=256
-	// +listType=set
+	// +listType=atomic
 	// +optional
 	Profiles []string `json:"profiles,omitempty"`
 }

@@ -22,7 +22,7 @@ const (
 	ReasonGatewayNotFound = "GatewayNotFound"
 	// ReasonSecretNotFound means a referenced Secret does not exist. Remedy: create the Secret.
 	ReasonSecretNotFound = "SecretNotFound"
-	// ReasonCredentialMissing means a referenced Secret has no such key or its value is empty. Remedy: put the value into the Secret.
+	// ReasonCredentialMissing means a referenced Secret has no such key or an empty value, or the model's provider needs a key and none is declared. Remedy: put the value into the Secret, and name it in spec.model.credentials.
 	ReasonCredentialMissing = "CredentialMissing"
 	// ReasonConfigMapNotFound means a referenced ConfigMap or its key does not exist. Remedy: create it.
 	ReasonConfigMapNotFound = "ConfigMapNotFound"
@@ -56,6 +56,10 @@ const (
 	ReasonStoreUnavailable = "StoreUnavailable"
 	// ReasonRuntimeFailed means the profile's runtime crashed and is restarted with back-off. Remedy: see the message; the other profiles are not affected.
 	ReasonRuntimeFailed = "RuntimeFailed"
+	// ReasonModelRefused means the model's provider refused the last turn: the key, the account or the model is not accepted. Remedy: change what the message names; a new key or setting, or a turn that succeeds, clears it.
+	ReasonModelRefused = "ModelRefused"
+	// ReasonModelUnreachable means the model did not answer the last turn, also after retries: no connection, a timeout or a server error. Remedy: start or reach the server that the message names, then say something; a turn that succeeds clears it.
+	ReasonModelUnreachable = "ModelUnreachable"
 
 	// ReasonRunning means the gateway's process runs and answers. Remedy: none needed.
 	ReasonRunning = "Running"

@@ -18,20 +18,19 @@ import (
 
 	"hermes.dev/hermes/cmd/hermes-apiserver/internal/credentials"
 	"hermes.dev/hermes/cmd/hermes-apiserver/internal/datadir"
+	"hermes.dev/hermes/cmd/hermes-apiserver/internal/gcpace"
 	"hermes.dev/hermes/cmd/hermes-apiserver/internal/pki"
 	"hermes.dev/hermes/cmd/hermes-apiserver/internal/refuse"
 	"hermes.dev/hermes/cmd/hermes-apiserver/internal/server"
 	"hermes.dev/hermes/cmd/hermes-apiserver/internal/storage"
 )
 
-// gcPercent trades a little processor time for memory: the heap of an idle server is small and live.
-const gcPercent = 60
-
 type flags struct {
 	dataDir        string
 	address        string
 	memoryLimit    string
 	exitWithParent bool
+	profiling      bool
 }
 
 func newCommand() *cobra.Command {
@@ -50,6 +49,10 @@ func newCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1:0", "loopback address to serve on; port 0 picks a free one")
 	cmd.Flags().StringVar(&f.memoryLimit, "memory-limit", "512Mi", "soft limit of the Go heap and stacks; 0 for none")
 	cmd.Flags().BoolVar(&f.exitWithParent, "exit-with-parent", false, "stop when standard input ends")
+	cmd.Flags().BoolVar(&f.profiling, "profiling", false, "serve /debug/pprof to the administrator")
+	if err := cmd.Flags().MarkHidden("profiling"); err != nil {
+		panic(err) // the flag is defined above
+	}
 	return cmd
 }
 
@@ -62,6 +65,7 @@ func run(cmd *cobra.Command, f flags) error {
 	if err := limitMemory(f.memoryLimit); err != nil {
 		return err
 	}
+	go gcpace.Keep(ctx, clock.RealClock{})
 	if f.exitWithParent {
 		go stopAtEOF(cmd.InOrStdin(), stop)
 	}
@@ -93,10 +97,11 @@ func run(cmd *cobra.Command, f flags) error {
 	}
 	defer store.Close()
 	return server.Run(ctx, server.Config{
-		Layout:   dir.Layout,
-		Listener: listener,
-		URL:      serverURL,
-		Dial:     store.DialContext,
+		Layout:    dir.Layout,
+		Listener:  listener,
+		URL:       serverURL,
+		Dial:      store.DialContext,
+		Profiling: f.profiling,
 	}, func() {
 		// The one line on standard output: whoever started this process waits for it.
 		fmt.Fprintf(cmd.OutOrStdout(), "ready %s\n", serverURL)
@@ -155,7 +160,6 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 // limitMemory sets the soft limit of the Go runtime. It is a flag and not GOMEMLIMIT because whoever
 // starts this process sizes it, and the environment belongs to somebody else.
 func limitMemory(limit string) error {
-	debug.SetGCPercent(gcPercent)
 	q, err := resource.ParseQuantity(limit)
 	if err != nil || q.Sign() < 0 {
 		return refuse.Config("--memory-limit %q is not a size such as 220Mi", limit)

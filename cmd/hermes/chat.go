@@ -195,6 +195,15 @@ func (c *cli) newChatWith(client *localapi.Client, target chat.Target, f chatFla
 		Client: client, Target: target, Yes: f.yes, Clock: c.clock,
 		Out: c.out, Notes: c.err, Live: isTerminal(c.out) && f.output != "json", Color: shown.Color && isTerminal(c.err),
 	}
+	if out, ok := c.out.(*os.File); ok && talk.Live {
+		talk.Width = func() int {
+			width, _, err := term.GetSize(int(out.Fd()))
+			if err != nil {
+				return 0
+			}
+			return width
+		}
+	}
 	if f.output == "json" {
 		talk.Out = io.Discard
 	}

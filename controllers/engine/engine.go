@@ -61,6 +61,9 @@ type Observation struct {
 	CurrentMessage string
 	// Restarts counts unplanned restarts since the workload last changed.
 	Restarts int32
+	// LastExitReason is why the latest unplanned end came, a v1alpha1.Reason constant; "" when there was none since the
+	// workload last changed.
+	LastExitReason string
 	// NextAttempt is when a failed gateway is started again; zero when none is planned.
 	NextAttempt time.Time
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/controllers/engine"
 )
 
 // gatewayStates are the values of label state, so that a state nobody is in is a zero and not a gap.
@@ -28,7 +29,7 @@ func NewMetrics(reader client.Reader) *Metrics {
 		reader: reader,
 		states: prometheus.NewDesc("hermes_gateways", "Gateways by state.", []string{"state"}, nil),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "hermes_gateway_restarts_total", Help: "Unplanned restarts of gateways, by the reason of condition Running when they were seen.",
+			Name: "hermes_gateway_restarts_total", Help: "Unplanned restarts of gateways, by why the run before ended.",
 		}, []string{"reason"}),
 	}
 }
@@ -84,9 +85,15 @@ func stateOf(gw *v1alpha1.Gateway) string {
 	}
 }
 
-// restarted counts the restarts between what a Gateway's status says and what its engine observes now.
-func (m *Metrics) restarted(gw *v1alpha1.Gateway, observed int32, reason string) {
-	if n := observed - gw.Status.Restarts; m != nil && n > 0 {
+// restarted counts the restarts between what a Gateway's status says and what its engine observes now. The cause is
+// the end before: a gateway that was started again is Starting, or Running. An engine that cannot tell leaves the reason
+// of condition Running.
+func (m *Metrics) restarted(gw *v1alpha1.Gateway, o engine.Observation, running string) {
+	if n := o.Restarts - gw.Status.Restarts; m != nil && n > 0 {
+		reason := o.LastExitReason
+		if reason == "" {
+			reason = running
+		}
 		m.restarts.WithLabelValues(reason).Add(float64(n))
 	}
 }

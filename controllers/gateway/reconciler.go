@@ -191,20 +191,26 @@ func (r *Reconciler) summarise(ctx context.Context, s *scope) error {
 	if _, err := r.writer(s, fields).Write(ctx, gw, conds, fields); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	r.Metrics.restarted(gw, s.observe.Restarts, s.running.Reason)
+	r.Metrics.restarted(gw, s.observe, s.running.Reason)
 	if e := conditions.Transition(gw.Status.Conditions, conds); e != nil {
 		r.Events.Eventf(gw, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 	}
 	return nil
 }
 
-// writer takes servedProfiles over from the gateway while no process is there to
-// report it, so that the count never outlives the process.
+// writer takes the served set over from the gateway while no process is there to
+// report it, so that it never outlives the process.
 func (r *Reconciler) writer(s *scope, fields map[string]any) ssa.StatusWriter {
-	owned := ownedFields
-	if n := s.gateway.Status.ServedProfiles; s.observe.Instance == nil && n != nil {
-		owned = append(slices.Clone(owned), "servedProfiles")
-		fields["servedProfiles"] = 0
+	owned := slices.Clone(ownedFields)
+	if s.observe.Instance == nil {
+		if s.gateway.Status.ServedProfiles != nil {
+			owned = append(owned, "servedProfiles")
+			fields["servedProfiles"] = 0
+		}
+		if len(s.gateway.Status.Profiles) > 0 {
+			owned = append(owned, "profiles")
+			fields["profiles"] = []string{}
+		}
 	}
 	return ssa.StatusWriter{
 		Client: r.Client, Manager: Manager, Now: r.Clock.Now, Latest: &r.latest,

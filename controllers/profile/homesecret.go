@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"hermes.dev/hermes/api/ssa"
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/controllers/conditions"
+	"hermes.dev/hermes/runtime/home"
 )
 
 // verifiedHomes remembers which version of a home Secret was seen to hold which
@@ -30,22 +32,34 @@ type verifiedHome struct {
 	resourceVersion string
 	// want is the content hash and labels that this version was seen to hold.
 	want string
+	// at is when that was first seen.
+	at time.Time
 }
 
-func (v *verifiedHomes) holds(key types.NamespacedName, m metav1.Object, want string) bool {
+func (h verifiedHome) matches(m metav1.Object, want string) bool {
+	return h.uid == m.GetUID() && h.resourceVersion == m.GetResourceVersion() && h.want == want
+}
+
+// holds reports since when this version is known to hold the wanted home.
+func (v *verifiedHomes) holds(key types.NamespacedName, m metav1.Object, want string) (since time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	got, ok := v.seen[key]
-	return ok && got == verifiedHome{uid: m.GetUID(), resourceVersion: m.GetResourceVersion(), want: want}
+	return got.at, ok && got.matches(m, want)
 }
 
-func (v *verifiedHomes) record(key types.NamespacedName, m metav1.Object, want string) {
+// record remembers what was seen and returns since when it is known.
+func (v *verifiedHomes) record(key types.NamespacedName, m metav1.Object, want string, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.seen == nil {
 		v.seen = map[types.NamespacedName]verifiedHome{}
 	}
-	v.seen[key] = verifiedHome{uid: m.GetUID(), resourceVersion: m.GetResourceVersion(), want: want}
+	if got, ok := v.seen[key]; ok && got.matches(m, want) {
+		return got.at
+	}
+	v.seen[key] = verifiedHome{uid: m.GetUID(), resourceVersion: m.GetResourceVersion(), want: want, at: now}
+	return now
 }
 
 func (v *verifiedHomes) forget(key types.NamespacedName) {
@@ -65,8 +79,11 @@ func (r *Reconciler) bindHome(ctx context.Context, s *scope) error {
 	cached.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	name := types.NamespacedName{Namespace: key.Namespace, Name: homeSecretName(key.Name)}
 	err := r.Client.Get(ctx, name, cached)
-	if err == nil && r.homes.holds(key, cached, want) {
-		return nil
+	if err == nil {
+		if since, ok := r.homes.holds(key, cached, want); ok {
+			s.bound = since
+			return nil
+		}
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return r.bindFailed(s, err)
@@ -83,7 +100,7 @@ func (r *Reconciler) bindHome(ctx context.Context, s *scope) error {
 			return r.bindFailed(s, err)
 		}
 		if r.homeMatches(live, s) {
-			r.homes.record(key, live, want)
+			s.bound = r.homes.record(key, live, want, r.Clock.Now())
 			return nil
 		}
 	}
@@ -91,8 +108,28 @@ func (r *Reconciler) bindHome(ctx context.Context, s *scope) error {
 	if err != nil {
 		return r.bindFailed(s, err)
 	}
-	r.homes.record(key, applied, want)
+	s.bound = r.homes.record(key, applied, want, r.Clock.Now())
 	return nil
+}
+
+// lastHome reads the home that the profile has; ok is false when it has none of ours.
+func (r *Reconciler) lastHome(ctx context.Context, p *v1alpha1.Profile) (b home.Bundle, ok bool, err error) {
+	live := &corev1.Secret{}
+	err = r.Values.Get(ctx, types.NamespacedName{Namespace: p.Namespace, Name: homeSecretName(p.Name)}, live)
+	if apierrors.IsNotFound(err) {
+		return home.Bundle{}, false, nil
+	}
+	if err != nil {
+		return home.Bundle{}, false, err
+	}
+	if ssa.CheckOwner(live, p) != nil {
+		return home.Bundle{}, false, nil
+	}
+	b, err = home.Decode(live.Data[v1alpha1.HomeSecretKey])
+	if err != nil {
+		return home.Bundle{}, false, nil // somebody damaged it; it is written again once the profile can be rendered
+	}
+	return b, true, nil
 }
 
 func (r *Reconciler) homeMatches(live *corev1.Secret, s *scope) bool {

@@ -65,6 +65,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.bindHome(ctx, s),
 	)
 	s.served = servedFinding(s)
+	if wait := settling(s, r.Clock.Now()); wait > 0 && err == nil {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	return ctrl.Result{}, errors.Join(err, r.summarise(ctx, s))
 }
 

@@ -29,13 +29,28 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	}
 	bundle, err := home.Render(s.profile, resolved)
 	if err != nil {
-		s.references = referencesFinding(s, nil)
 		s.homeRendered = renderFailure(err)
-		return nil
+		return r.revoke(ctx, s, resolved)
 	}
 	s.references = referencesFinding(s, bundle.Missing)
 	s.bundle, s.rendered, s.hash = bundle, true, bundle.Hash()
 	s.homeRendered = conditions.OK(v1alpha1.ConditionHomeRendered, v1alpha1.ReasonRendered, "home "+s.hash)
+	return nil
+}
+
+// revoke is for a Profile that cannot be rendered: the home it has stays in force,
+// without the values that its references no longer give.
+func (r *Reconciler) revoke(ctx context.Context, s *scope, resolved home.Resolved) error {
+	last, ok, err := r.lastHome(ctx, s.profile)
+	if err != nil {
+		s.references = referencesFinding(s, nil)
+		return fmt.Errorf("read the home rendered last: %w", err)
+	}
+	now := home.Revoke(last, s.profile, resolved)
+	s.references = referencesFinding(s, now.Missing)
+	if ok {
+		s.bundle, s.rendered, s.hash = now, true, now.Hash()
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +25,8 @@ type scope struct {
 	bundle   home.Bundle
 	rendered bool
 	hash     string
+	// bound is when this run first saw the home Secret hold the rendered home; zero while it does not.
+	bound time.Time
 
 	references, homeRendered, served conditions.Finding
 }

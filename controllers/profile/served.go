@@ -12,9 +12,11 @@ import (
 
 // stalledServed are the gateway's reports that only a person can cure.
 var stalledServed = map[string]bool{
-	v1alpha1.ReasonFileConflict: true,
-	v1alpha1.ReasonHomeInUse:    true,
-	v1alpha1.ReasonStoreCorrupt: true,
+	v1alpha1.ReasonFileConflict:      true,
+	v1alpha1.ReasonHomeInUse:         true,
+	v1alpha1.ReasonStoreCorrupt:      true,
+	v1alpha1.ReasonModelRefused:      true,
+	v1alpha1.ReasonCredentialMissing: true,
 }
 
 // servedFinding reads what the gateway reported, and overrules it with Unknown

@@ -113,12 +113,13 @@ func (r *run) callTool(ctx context.Context, c llm.ToolCall, o *outcome) {
 	start := o.event
 	r.emit(Event{Kind: EventToolStart, Tool: &start})
 	begin := r.c.Clock.Now()
-	res := r.dispatch(ctx, c)
+	// A tool's time begins when it may run: how long a person thought about it is not the tool's.
+	res := r.dispatch(ctx, c, func() { begin = r.c.Clock.Now() })
 	o.content = res.Content
 	o.event.Result, o.event.IsError, o.event.Took = res.Content, res.IsError, r.c.Clock.Since(begin)
 }
 
-func (r *run) dispatch(ctx context.Context, c llm.ToolCall) tools.Result {
+func (r *run) dispatch(ctx context.Context, c llm.ToolCall, answered func()) tools.Result {
 	if r.c.Tools == nil {
 		b, _ := json.Marshal(map[string]string{"error": "there is no tool " + c.Name + ": this profile has none"})
 		return tools.Result{IsError: true, Content: string(b)}
@@ -127,7 +128,7 @@ func (r *run) dispatch(ctx context.Context, c llm.ToolCall) tools.Result {
 	if strings.TrimSpace(c.Arguments) == "" {
 		args = json.RawMessage("{}") // models leave the arguments out when there are none
 	}
-	return r.c.Tools.Run(ctx, r.t.SessionID, tools.Call{ID: c.ID, Name: c.Name, Arguments: args}, r.approver())
+	return r.c.Tools.Run(ctx, r.t.SessionID, tools.Call{ID: c.ID, Name: c.Name, Arguments: args}, r.approver(answered))
 }
 
 // keepResult stores a result and then reports it.
@@ -152,13 +153,15 @@ func (r *run) afterTools(ctx context.Context) *Error {
 }
 
 // approver wraps the turn's approve function with events and makes tools that run side by side ask one at a time.
-func (r *run) approver() tools.ApproveFunc {
+// answered is called, on the caller's goroutine, after each question.
+func (r *run) approver(answered func()) tools.ApproveFunc {
 	if r.t.Approve == nil {
 		return nil
 	}
 	return func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 		r.askMu.Lock()
 		defer r.askMu.Unlock()
+		defer answered()
 		if ctx.Err() != nil {
 			return tools.DecisionDeny, context.Cause(ctx)
 		}

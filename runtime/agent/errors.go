@@ -57,10 +57,16 @@ func (e *Error) Cause() string {
 	return string(e.Kind) + ":" + e.Detail
 }
 
-// Error implements error.
+// Error implements error. It says each thing once: a model error's own text begins with the reason that Cause names.
 func (e *Error) Error() string {
-	if e.Err == nil {
+	var call *llm.Error
+	switch {
+	case e.Err == nil:
 		return e.Cause()
+	case errors.As(e.Err, &call) && call.Error() == call.Text():
+		return string(e.Kind) + ": " + call.Text() // the reason's name would mislead
+	case errors.As(e.Err, &call):
+		return e.Cause() + ": " + call.Text()
 	}
 	return e.Cause() + ": " + e.Err.Error()
 }

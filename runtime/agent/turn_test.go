@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/llm"
@@ -160,7 +163,8 @@ func TestSystemPromptIsBuiltOnce(t *testing.T) {
 }
 
 func TestApprovals(t *testing.T) {
-	b := newBench(t, func(_ *agent.Config, c *tools.Config, _ *llm.Options) { c.Mode = tools.ModeAsk })
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	b := newBench(t, func(a *agent.Config, c *tools.Config, _ *llm.Options) { a.Clock, c.Mode = now, tools.ModeAsk })
 	b.model.Script(fakemodel.Calls(call("1", "write_file", `{"path":"a","content":"x"}`)), fakemodel.Text("written"),
 		fakemodel.Calls(call("2", "write_file", `{"path":"b","content":"x"}`)), fakemodel.Text("refused"))
 	answer := tools.DecisionOnce
@@ -169,6 +173,7 @@ func TestApprovals(t *testing.T) {
 			if q.Tool != "write_file" || q.SessionID != "s" || q.Summary == "" {
 				t.Errorf("asked %+v", q)
 			}
+			now.SetTime(now.Now().Add(time.Hour)) // the person thinks
 			return answer, nil
 		}}, b.record)
 		must(t, err)
@@ -184,6 +189,9 @@ func TestApprovals(t *testing.T) {
 	}
 	var got []string
 	for _, e := range b.events {
+		if e.Kind == agent.EventToolEnd && e.Tool.Took != 0 {
+			t.Errorf("the tool took %s: the wait for its approval counts", e.Tool.Took)
+		}
 		if e.Approval != nil {
 			got = append(got, string(e.Kind)+"="+e.Approval.Request.CallID)
 		}

@@ -3,6 +3,7 @@ package home
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
@@ -58,6 +59,9 @@ func (c *typedConfig) overlay(raw *apiextensionsv1.JSON) error {
 	if !ok {
 		return &ErrConfigInvalid{Key: "spec.config", Problem: "it has to be an object with the keys of config.yaml"}
 	}
+	if deeper(object, maxConfigDepth) {
+		return &ErrConfigInvalid{Key: "spec.config", Problem: fmt.Sprintf("it is nested deeper than %d levels: make it flatter", maxConfigDepth)}
+	}
 	if _, err := normalise(object); err != nil {
 		return &ErrConfigInvalid{Key: "spec.config", Problem: err.Error()}
 	}
@@ -65,6 +69,29 @@ func (c *typedConfig) overlay(raw *apiextensionsv1.JSON) error {
 		return err
 	}
 	return c.merge(c.keys, object, nil)
+}
+
+// maxConfigDepth is how many objects and lists may stand inside each other in spec.config. The written file is indented,
+// so it grows with the square of the depth: 9,000 levels are 20 KB as JSON and 160 MB as config.yaml.
+const maxConfigDepth = 64
+
+// deeper reports whether v has more than the given number of levels.
+func deeper(v any, levels int) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			if levels == 0 || deeper(e, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if levels == 0 || deeper(e, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *typedConfig) merge(into, from map[string]any, path []string) error {

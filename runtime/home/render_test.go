@@ -244,6 +244,7 @@ func TestRender_Refused(t *testing.T) {
 		"not an object":       {overlay(`[1]`), v1alpha1.ReasonConfigInvalid, []string{"object"}},
 		"not JSON":            {overlay(`{1:2}`), v1alpha1.ReasonConfigInvalid, []string{"spec.config"}},
 		"empty key":           {overlay(`{"":1}`), v1alpha1.ReasonConfigInvalid, []string{"empty"}},
+		"too deep":            {overlay(strings.Repeat(`{"a":[`, 33) + strings.Repeat("]}", 33)), v1alpha1.ReasonConfigInvalid, []string{"spec.config", "64 levels"}},
 		"inline api_key":      {overlay(`{"x":{"api_key":"sk-1"}}`), v1alpha1.ReasonConfigInvalid, []string{"x.api_key", "env.valueFrom"}},
 		"inline token":        {overlay(`{"slack_token":"xoxb"}`), v1alpha1.ReasonConfigInvalid, []string{"slack_token"}},
 		"inline password":     {overlay(`{"l":[{"dbPassword":"p"}]}`), v1alpha1.ReasonConfigInvalid, []string{"dbPassword"}},
@@ -297,7 +298,7 @@ func TestRender_OverlayAccepted(t *testing.T) {
 	if v, _ := lookup(b.Config, "big"); v != uint64(18446744073709551615) {
 		t.Errorf("big = %v", v)
 	}
-	for _, raw := range []string{"", "null", "{}"} {
+	for _, raw := range []string{"", "null", "{}", strings.Repeat(`{"a":[`, 32) + strings.Repeat("]}", 32)} {
 		p.Spec.Config = &apiextensionsv1.JSON{Raw: []byte(raw)}
 		if _, err := Render(p, fullResolved()); err != nil {
 			t.Errorf("%q: %v", raw, err)

@@ -2,6 +2,9 @@ package llm
 
 import "time"
 
+// turnedAwayWait bounds the waits of a request while the host does not exist or refuses connections.
+const turnedAwayWait = 3 * time.Second
+
 // Policy bounds how hard one request is tried.
 type Policy struct {
 	// MaxRetries is how many times a request is sent again after a wait; taking another key does not count.
@@ -65,6 +68,9 @@ func (p Policy) decide(t tried, e *Error, random float64) (action, time.Duration
 	}
 	if !e.RepeatHelps() || t.retries >= p.MaxRetries {
 		return giveUp, 0
+	}
+	if turnedAway(e) {
+		p.MaxWait, p.Base, p.Cap = min(p.MaxWait, turnedAwayWait), min(p.Base, turnedAwayWait/6), min(p.Cap, turnedAwayWait/3)
 	}
 	wait := p.Backoff(t.retries, e, random)
 	if t.waited+wait > p.MaxWait {

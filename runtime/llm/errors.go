@@ -57,16 +57,23 @@ type Error struct {
 	Err error
 }
 
-// Error implements error.
+// Error implements error: the reason and the text. Without a connection there is only the text, because the reason
+// of that class says "timeout" and what happened is seldom one.
 func (e *Error) Error() string {
+	if e.Code == CodeConnect && e.Reason == ReasonTimeout {
+		return e.Text()
+	}
+	return clip(string(e.Reason)+": "+e.Text(), maxErrorText)
+}
+
+// Text says what happened without the name of the reason.
+func (e *Error) Text() string {
 	var b strings.Builder
-	b.WriteString(string(e.Reason))
-	b.WriteString(": ")
 	if e.Status != 0 {
 		b.WriteString(strconv.Itoa(e.Status))
 		b.WriteString(" from ")
 	}
-	if e.Host != "" {
+	if e.Host != "" && !strings.Contains(e.Message, e.Host) {
 		b.WriteString(e.Host)
 		b.WriteString(": ")
 	}

@@ -198,10 +198,8 @@ func (c *Client) transportError(ctx, parent context.Context, key string, err err
 		e.Message = fmt.Sprintf("the server's certificate cannot be verified: %v", rootCause(err))
 	case code == CodeStreamTruncated:
 		e.Message = fmt.Sprintf("the answer was cut off: %v", rootCause(err))
-	case isLoopback(host):
-		e.Message = fmt.Sprintf("no connection to the local model server: %v; is it running?", rootCause(err))
 	default:
-		e.Message = fmt.Sprintf("no connection: %v", rootCause(err))
+		e.Message = connectMessage(host, err)
 	}
 	e.Message = redact(e.Message, key)
 	return e

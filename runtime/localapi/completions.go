@@ -79,6 +79,11 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 		usage: req.StreamOptions != nil && req.StreamOptions.IncludeUsage,
 		turn:  agent.Turn{SessionID: ext.Session, Source: ext.Source, Resume: ext.Resume},
 	}
+	if ext.Session != "" {
+		if apiErr := h.checkSession(r.Context(), profile, ext.Session); apiErr != nil {
+			return prepared{}, apiErr
+		}
+	}
 	if ext.Resume {
 		if ext.Session == "" {
 			return prepared{}, badRequest("resume needs hermes.session: name the session to continue")
@@ -99,6 +104,22 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 		p.turn.SessionID = id
 	}
 	return p, nil
+}
+
+// checkSession refuses a session that is not there. A client may choose the id of a new one, so that it can interrupt
+// it before the first answer, but only in our own form: a name that was mistyped must not begin a session silently.
+func (h *handler) checkSession(ctx context.Context, p Profile, id string) *Error {
+	if _, err := session.ParseID(id); err == nil {
+		return nil
+	}
+	_, _, found, err := p.Session(ctx, id)
+	switch {
+	case err != nil:
+		return toError(err, h.now())
+	case !found:
+		return notFound("session_not_found", "there is no session %q: leave the session out to begin one", id)
+	}
+	return nil
 }
 
 // maxNameBytes bounds a session id and a source.

@@ -2,6 +2,8 @@ package localapi_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"sync"
@@ -150,4 +152,10 @@ func (r *rig) roles(session string) string {
 
 func call(id, name, args string) fakemodel.ToolCall {
 	return fakemodel.ToolCall{ID: id, Name: name, Arguments: args}
+}
+
+// idOf is the session id that a test's name for a session stands for.
+func idOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return "20261129_120000_" + hex.EncodeToString(sum[:5])
 }

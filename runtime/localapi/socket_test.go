@@ -103,7 +103,9 @@ func TestBadRequests(t *testing.T) {
 		"long session":      {"POST", "/v1/chat/completions", `{"model":"alice","hermes":{"session":"` + strings.Repeat("s", 129) + `"},` + user + `}`, 400, "invalid_request", "128"},
 		"odd source":        {"POST", "/v1/chat/completions", `{"model":"alice","hermes":{"source":"a b"},` + user + `}`, 400, "invalid_request", "hermes.source"},
 		"resume nothing":    {"POST", "/v1/chat/completions", `{"model":"alice","hermes":{"resume":true}}`, 400, "invalid_request", "hermes.session"},
-		"resume unknown":    {"POST", "/v1/chat/completions", `{"model":"alice","hermes":{"resume":true,"session":"none"}}`, 400, "invalid_turn", "no session"},
+		"resume unknown":    {"POST", "/v1/chat/completions", `{"model":"alice","hermes":{"resume":true,"session":"20261129_120000_0000000000"}}`, 400, "invalid_turn", "no session"},
+		"mistyped session":  {"POST", "/v1/chat/completions", `{"model":"alice","hermes":{"session":"20261129_12000_0000000000"},` + user + `}`, 404, "session_not_found", "leave the session out"},
+		"resume a typo":     {"POST", "/v1/chat/completions", `{"model":"alice","hermes":{"resume":true,"session":"none"}}`, 404, "session_not_found", "no session"},
 		"limit":             {"GET", "/v1/profiles/alice/sessions?limit=0", "", 400, "invalid_request", "limit"},
 		"sessions of none":  {"GET", "/v1/profiles/nobody/sessions", "", 404, "model_not_found", "nobody"},
 		"unknown path":      {"GET", "/v1/embeddings", "", 404, "unknown_path", "/v1/embeddings"},
@@ -179,7 +181,7 @@ func TestSlowClient(t *testing.T) {
 	r.model.Script(fakemodel.Turn{Text: strings.Repeat("0123456789abcdef", 1<<16), ChunkSize: 4096})
 	conn, err := net.Dial("unix", r.socket)
 	must(t, err)
-	body := `{"model":"alice","stream":true,"hermes":{"session":"slow"},"messages":[{"role":"user","content":"x"}]}`
+	body := `{"model":"alice","stream":true,"hermes":{"session":"` + idOf("slow") + `"},"messages":[{"role":"user","content":"x"}]}`
 	_, err = fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	must(t, err)
 	_, err = r.model.WaitRequests(ctx(t), 1)
@@ -189,8 +191,8 @@ func TestSlowClient(t *testing.T) {
 		must(t, err)
 	}
 	must(t, conn.Close())
-	r.settled("slow")
-	if _, err := r.client.Complete(ctx(t), say("slow", "again")); err != nil {
+	r.settled(idOf("slow"))
+	if _, err := r.client.Complete(ctx(t), say(idOf("slow"), "again")); err != nil {
 		t.Error(err)
 	}
 }
@@ -211,7 +213,7 @@ func TestSlowBody(t *testing.T) {
 func TestCorruptStoreIsTold(t *testing.T) {
 	r := newRig(t)
 	must(t, os.WriteFile(filepath.Join(r.root, "profiles", "alice", "state.db"), []byte(strings.Repeat("not a database ", 500)), 0o600))
-	_, err := r.client.Complete(ctx(t), say("s", "hello"))
+	_, err := r.client.Complete(ctx(t), say(idOf("s"), "hello"))
 	if e := apiError(t, err); e.Status != 503 || e.Code != "store_corrupt" || !strings.Contains(e.Message, "restore a backup") {
 		t.Errorf("%+v", e)
 	}
@@ -223,7 +225,7 @@ func TestCorruptStoreIsTold(t *testing.T) {
 func TestBadConfigurationIsTold(t *testing.T) {
 	r := newRig(t)
 	must(t, os.WriteFile(filepath.Join(r.root, "profiles", "alice", "config.yaml"), []byte("model: ["), 0o600))
-	_, err := r.client.Stream(ctx(t), say("s", "hello"), nothing)
+	_, err := r.client.Stream(ctx(t), say(idOf("s"), "hello"), nothing)
 	if e := apiError(t, err); e.Status != 503 || e.Code != "config_invalid" {
 		t.Errorf("%+v", e)
 	}
@@ -233,7 +235,7 @@ func TestBadConfigurationIsTold(t *testing.T) {
 func BenchmarkTurnThroughSocket(b *testing.B) {
 	r := newRig(b)
 	r.openProfile("demo", profilehome.Demo())
-	req := say("s", "hello")
+	req := say(idOf("s"), "hello")
 	req.Model = "demo"
 	began := time.Now()
 	for i := range b.N {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hermes.dev/hermes/runtime/localapi"
+	"hermes.dev/hermes/runtime/store"
 	"hermes.dev/hermes/test/fakemodel"
 	"hermes.dev/hermes/test/profilehome"
 )
@@ -22,7 +23,7 @@ func TestStream(t *testing.T) {
 		fakemodel.Turn{Text: "It is empty, é.", Reasoning: "hm", ChunkSize: 1, Usage: fakemodel.Usage{Prompt: 7, Completion: 5}})
 	var text, reasoning string
 	var events []string
-	final, err := r.client.Stream(ctx(t), say("s", "what is here?"), func(i localapi.StreamItem) {
+	final, err := r.client.Stream(ctx(t), say(idOf("s"), "what is here?"), func(i localapi.StreamItem) {
 		text += i.Text
 		reasoning += i.Reasoning
 		if i.Event != nil {
@@ -30,13 +31,13 @@ func TestStream(t *testing.T) {
 		}
 	})
 	must(t, err)
-	if final.Reply != "It is empty, é." || final.Session != "s" || final.FinishReason != "stop" || final.Info.ModelCalls != 2 || final.Info.ToolCalls != 1 || final.Usage.CompletionTokens == 0 {
+	if final.Reply != "It is empty, é." || final.Session != idOf("s") || final.FinishReason != "stop" || final.Info.ModelCalls != 2 || final.Info.ToolCalls != 1 || final.Usage.CompletionTokens == 0 {
 		t.Errorf("%+v", final)
 	}
 	if text != "Let me look. It is empty, é." || reasoning != "hm" || strings.Join(events, " ") != "session tool_start tool_end done" {
 		t.Errorf("text %q, reasoning %q, events %v", text, reasoning, events)
 	}
-	if got := r.roles("s"); got != "uata" {
+	if got := r.roles(idOf("s")); got != "uata" {
 		t.Errorf("rows %s", got)
 	}
 }
@@ -52,11 +53,11 @@ func TestWholeAndSessions(t *testing.T) {
 	first := got.Hermes.Session
 	_, err = r.client.Complete(ctx(t), say(first, "again"))
 	must(t, err)
-	_, err = r.client.Complete(ctx(t), say("second", "hello"))
+	_, err = r.client.Complete(ctx(t), say(idOf("second"), "hello"))
 	must(t, err)
 	list, err := r.client.Sessions(ctx(t), "alice", localapi.SessionFilter{Source: "cli", Limit: 5})
 	must(t, err)
-	if len(list) != 2 || list[0].ID != "second" || list[1].ID != first || list[1].Messages != 4 {
+	if len(list) != 2 || list[0].ID != idOf("second") || list[1].ID != first || list[1].Messages != 4 {
 		t.Errorf("%+v", list)
 	}
 	if list, err := r.client.Sessions(ctx(t), "alice", localapi.SessionFilter{Source: "cron"}); err != nil || len(list) != 0 {
@@ -79,7 +80,7 @@ func TestWholeAndSessions(t *testing.T) {
 // TestHistory: a client that keeps its own history begins a session with it, once; a session it names goes on.
 func TestHistory(t *testing.T) {
 	r := newRig(t)
-	req := say("kept", "three")
+	req := say(idOf("kept"), "three")
 	req.Messages = append([]localapi.RequestMessage{
 		{Role: "system", Content: "Answer in French."}, {Role: "user", Content: "one"}, {Role: "assistant", Content: "two"},
 	}, req.Messages...)
@@ -87,7 +88,7 @@ func TestHistory(t *testing.T) {
 		_, err := r.client.Complete(ctx(t), req)
 		must(t, err)
 	}
-	if got := r.roles("kept"); got != "uauaua" {
+	if got := r.roles(idOf("kept")); got != "uauaua" {
 		t.Errorf("rows %s", got)
 	}
 	ms := r.model.Requests()[0].Parsed.Decoded()
@@ -116,7 +117,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range []string{"whole", "stream"} {
 				r.model.Script(c.turn, c.turn) // one retry
-				session := name + "-" + how
+				session := idOf(name + "-" + how)
 				var err error
 				if how == "whole" {
 					_, err = r.client.Complete(ctx(t), say(session, "hello"))
@@ -164,7 +165,7 @@ func TestRetryVoidsText(t *testing.T) {
 	r := newRig(t)
 	r.model.Script(fakemodel.Turn{Text: "half of a long answer", Fault: fakemodel.Fault{TruncateAfter: 400}}, fakemodel.Text("the whole answer"))
 	var order []string
-	final, err := r.client.Stream(ctx(t), say("s", "hello"), func(i localapi.StreamItem) {
+	final, err := r.client.Stream(ctx(t), say(idOf("s"), "hello"), func(i localapi.StreamItem) {
 		switch {
 		case i.Event != nil:
 			order = append(order, i.Event.Type)
@@ -191,20 +192,20 @@ func TestApprovals(t *testing.T) {
 			r.askFirst()
 			r.model.Script(fakemodel.Calls(call("c/1", "terminal", `{"command":"echo ok"}`)), fakemodel.Text("done"))
 			var asked, answered localapi.Event
-			_, err := r.client.Stream(ctx(t), say("s", "go"), func(i localapi.StreamItem) {
+			_, err := r.client.Stream(ctx(t), say(idOf("s"), "go"), func(i localapi.StreamItem) {
 				if i.Event == nil {
 					return
 				}
 				switch i.Event.Type {
 				case "approval":
 					asked = *i.Event
-					if err := r.client.Decide(ctx(t), "alice", "s", asked.CallID, "maybe"); apiError(t, err).Status != 400 {
+					if err := r.client.Decide(ctx(t), "alice", idOf("s"), asked.CallID, "maybe"); apiError(t, err).Status != 400 {
 						t.Error(err)
 					}
-					if err := r.client.Decide(ctx(t), "bob", "s", asked.CallID, "once"); apiError(t, err).Status != 404 {
+					if err := r.client.Decide(ctx(t), "bob", idOf("s"), asked.CallID, "once"); apiError(t, err).Status != 404 {
 						t.Error(err)
 					}
-					must(t, r.client.Decide(ctx(t), "alice", "s", asked.CallID, decision))
+					must(t, r.client.Decide(ctx(t), "alice", idOf("s"), asked.CallID, decision))
 				case "approval_done":
 					answered = *i.Event
 				}
@@ -216,12 +217,12 @@ func TestApprovals(t *testing.T) {
 			if want := strings.Replace(decision, "nobody", "deny", 1); answered.Decision != want {
 				t.Errorf("answered %q", answered.Decision)
 			}
-			s, err := r.client.Session(ctx(t), "alice", "s")
+			s, err := r.client.Session(ctx(t), "alice", idOf("s"))
 			must(t, err)
 			if got := s.Transcript[2].Content; !strings.Contains(got, c.result) {
 				t.Errorf("result %q", got)
 			}
-			if err := r.client.Decide(ctx(t), "alice", "s", asked.CallID, "once"); apiError(t, err).Code != "no_such_approval" {
+			if err := r.client.Decide(ctx(t), "alice", idOf("s"), asked.CallID, "once"); apiError(t, err).Code != "no_such_approval" {
 				t.Errorf("a second answer: %v", err)
 			}
 		})
@@ -245,7 +246,7 @@ func TestApprovalsBelongToAProfile(t *testing.T) {
 	answers := make(chan string, 2)
 	for name, decision := range map[string]string{"alice": "deny", "bob": "once"} {
 		go func() {
-			req := say("s", "go")
+			req := say(idOf("s"), "go")
 			req.Model = name
 			final, err := r.client.Stream(ctx(t), req, func(i localapi.StreamItem) {
 				if i.Event != nil && i.Event.Type == "approval" {
@@ -255,7 +256,7 @@ func TestApprovalsBelongToAProfile(t *testing.T) {
 							return
 						}
 					}
-					if err := r.client.Decide(ctx(t), name, "s", "1", decision); err != nil {
+					if err := r.client.Decide(ctx(t), name, idOf("s"), "1", decision); err != nil {
 						t.Error(err)
 					}
 				}
@@ -280,7 +281,7 @@ func TestClientGone(t *testing.T) {
 	r.askFirst()
 	r.model.Script(fakemodel.Calls(call("1", "terminal", `{"command":"echo ok"}`)), fakemodel.Text("resumed"))
 	leaving, leave := context.WithCancel(ctx(t))
-	_, err := r.client.Stream(leaving, say("s", "go"), func(i localapi.StreamItem) {
+	_, err := r.client.Stream(leaving, say(idOf("s"), "go"), func(i localapi.StreamItem) {
 		if i.Event != nil && i.Event.Type == "approval" {
 			leave()
 		}
@@ -288,16 +289,16 @@ func TestClientGone(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	r.settled("s")
-	if s, err := r.client.Session(ctx(t), "alice", "s"); err != nil || !s.Unfinished {
+	r.settled(idOf("s"))
+	if s, err := r.client.Session(ctx(t), "alice", idOf("s")); err != nil || !s.Unfinished {
 		t.Errorf("%+v %v", s, err)
 	}
-	req := say("s", "")
+	req := say(idOf("s"), "")
 	req.Messages, req.Hermes.Resume = nil, true
 	final, err := r.client.Stream(ctx(t), req, nothing)
 	must(t, err)
-	if final.Reply != "resumed" || r.roles("s") != "uata" {
-		t.Errorf("%+v, rows %s", final, r.roles("s"))
+	if final.Reply != "resumed" || r.roles(idOf("s")) != "uata" {
+		t.Errorf("%+v, rows %s", final, r.roles(idOf("s")))
 	}
 }
 
@@ -321,13 +322,13 @@ func TestInterrupt(t *testing.T) {
 			r.model.Script(fakemodel.Calls(call("1", "list_dir", `{"path":"."}`)), fakemodel.Turn{Text: "partial text that is long enough", Fault: fakemodel.Fault{StallAfter: 400}})
 			leaving, leave := context.WithCancel(ctx(t))
 			defer leave()
-			_, err := r.client.Stream(leaving, say("s", "go"), func(i localapi.StreamItem) {
+			_, err := r.client.Stream(leaving, say(idOf("s"), "go"), func(i localapi.StreamItem) {
 				switch {
 				case i.Text == "":
 				case how == "leave":
 					leave()
 				default:
-					if ok, err := r.client.Interrupt(ctx(t), "alice", "s"); err != nil {
+					if ok, err := r.client.Interrupt(ctx(t), "alice", idOf("s")); err != nil {
 						t.Error(ok, err)
 					}
 				}
@@ -335,14 +336,14 @@ func TestInterrupt(t *testing.T) {
 			if how == "request" && apiError(t, err).Code != "interrupted" || how == "leave" && !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-			r.settled("s")
-			if got := r.roles("s"); got != "uat" {
+			r.settled(idOf("s"))
+			if got := r.roles(idOf("s")); got != "uat" {
 				t.Errorf("rows %s", got)
 			}
-			if _, err := r.client.Complete(ctx(t), say("s", "go on")); err != nil {
+			if _, err := r.client.Complete(ctx(t), say(idOf("s"), "go on")); err != nil {
 				t.Error(err)
 			}
-			if ok, err := r.client.Interrupt(ctx(t), "alice", "s"); ok || err != nil {
+			if ok, err := r.client.Interrupt(ctx(t), "alice", idOf("s")); ok || err != nil {
 				t.Errorf("interrupt without a turn: %v %v", ok, err)
 			}
 		})
@@ -356,17 +357,17 @@ func TestBusySession(t *testing.T) {
 	r.model.Script(fakemodel.Turn{Text: "first", Gate: gate})
 	first := make(chan error, 1)
 	go func() {
-		_, err := r.client.Complete(ctx(t), say("s", "one"))
+		_, err := r.client.Complete(ctx(t), say(idOf("s"), "one"))
 		first <- err
 	}()
 	_, err := r.model.WaitRequests(ctx(t), 1)
 	must(t, err)
-	if _, err := r.client.Stream(ctx(t), say("s", "two"), nothing); apiError(t, err).Status != 409 {
+	if _, err := r.client.Stream(ctx(t), say(idOf("s"), "two"), nothing); apiError(t, err).Status != 409 {
 		t.Error(err)
 	}
 	close(gate)
 	must(t, <-first)
-	if got := r.roles("s"); got != "ua" {
+	if got := r.roles(idOf("s")); got != "ua" {
 		t.Errorf("rows %s", got)
 	}
 }
@@ -375,7 +376,7 @@ func TestBusySession(t *testing.T) {
 func TestNoGateway(t *testing.T) {
 	path := t.TempDir() + "/none.sock"
 	c := localapi.NewClient(path, "home")
-	_, err := c.Complete(ctx(t), say("s", "x"))
+	_, err := c.Complete(ctx(t), say(idOf("s"), "x"))
 	e := apiError(t, err)
 	if e.Error() != "the gateway of profile alice does not answer at "+path+": see hermes status gateway/home" || e.Code != localapi.CodeUnreachable || !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
@@ -393,8 +394,22 @@ func TestNoGateway(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"hal\"}}]}\n\n")
 		conn.Close()
 	}()
-	_, err = c.Stream(ctx(t), say("s", "x"), nothing)
+	_, err = c.Stream(ctx(t), say(idOf("s"), "x"), nothing)
 	if e := apiError(t, err); e.Code != localapi.CodeUnreachable || !strings.Contains(e.Message, "broke off") {
 		t.Error(err)
+	}
+}
+
+// TestForeignSessionGoesOn: a stored session of another program keeps its own id.
+func TestForeignSessionGoesOn(t *testing.T) {
+	r := newRig(t)
+	p, _ := r.Profile("alice")
+	must(t, p.Seed(ctx(t), store.Session{ID: "theirs", Source: "import"}, []store.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}}))
+	_, err := r.client.Complete(ctx(t), localapi.CompletionRequest{
+		Model: "alice", Messages: []localapi.RequestMessage{{Role: "user", Content: "c"}}, Hermes: &localapi.Extension{Session: "theirs"},
+	})
+	must(t, err)
+	if got := r.roles("theirs"); got != "uaua" {
+		t.Error(got)
 	}
 }

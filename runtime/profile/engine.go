@@ -53,38 +53,38 @@ func (t *toolBox) release(ctx context.Context) error {
 }
 
 // enter returns the engine for the configuration and secrets as they are on disk now,
-// with one more turn on it: e.turns.Done must follow. A configuration that cannot be
+// and what its model calls are made with, with one more turn on it: e.turns.Done must follow. A configuration that cannot be
 // used is a ConfigError: the last good one may allow what was taken back since.
-func (r *Runtime) enter() (*engine, error) {
+func (r *Runtime) enter() (*engine, access, error) {
 	config, err := r.config.Read()
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, access{}, &ConfigError{Err: err}
 	}
 	environ, err := r.env.Environment()
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, access{}, &ConfigError{Err: err}
 	}
 	keys, err := home.ModelKeys(r.env, 0)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, access{}, &ConfigError{Err: err}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, ErrClosed
+		return nil, access{}, ErrClosed
 	}
 	r.hadKey = r.hadKey || len(keys) > 0
 	if e := r.engine; e == nil || e.config != config || e.keyed != r.hadKey || !slices.Equal(e.environ, environ) {
 		e, err := r.build(config, environ)
 		if err != nil {
-			return nil, &ConfigError{Err: err}
+			return nil, access{}, &ConfigError{Err: err}
 		}
 		r.retire(r.engine)
 		r.engine = e
 	}
 	// Counted under the lock, so that an engine is never retired between being chosen and being used.
 	r.engine.turns.Add(1)
-	return r.engine, nil
+	return r.engine, accessWith(config, keys), nil
 }
 
 // build makes an engine; r.mu is held.

@@ -10,6 +10,7 @@ import (
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/store"
 )
 
@@ -32,7 +33,7 @@ type storeHealth struct {
 // Health returns what is known now. It opens no store; it looks whether the
 // configuration on disk can be used.
 func (r *Runtime) Health() Health {
-	config := r.checkConfig()
+	config, s, keys, invalid := r.checkConfig()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats}
@@ -42,22 +43,25 @@ func (r *Runtime) Health() Health {
 		h.Message = (&CrashError{Cause: r.crash, Until: r.breaker.until}).Error()
 	case r.health.err != nil:
 		h.Reason, h.Message = storeReason(r.health.err), r.health.err.Error()
-	case config != nil:
-		h.Reason, h.Message = v1alpha1.ReasonConfigInvalid, config.Error()
+	case invalid != nil:
+		h.Reason, h.Message = v1alpha1.ReasonConfigInvalid, invalid.Error()
+	default:
+		if reason, message := r.checkModel(config, s, keys); reason != "" {
+			h.Reason, h.Message = reason, message
+		}
 	}
 	return h
 }
 
-// checkConfig says why the next turn would not find a usable configuration.
-func (r *Runtime) checkConfig() (err error) {
+// checkConfig reads what the next turn would run on, or says why that is not usable.
+func (r *Runtime) checkConfig() (config *home.Config, s settings, keys []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &ConfigError{Err: fmt.Errorf("it cannot be read: %v", p)}
 		}
 	}()
-	config, err := r.config.Read()
+	config, err = r.config.Read()
 	if err == nil {
-		var s settings
 		if s, err = readSettings(config, r.o.Paths); err == nil {
 			err = s.check(r.o.Paths)
 		}
@@ -65,10 +69,13 @@ func (r *Runtime) checkConfig() (err error) {
 	if err == nil {
 		_, err = r.env.Environment()
 	}
-	if err != nil {
-		return &ConfigError{Err: err}
+	if err == nil {
+		keys, err = home.ModelKeys(r.env, 0)
 	}
-	return nil
+	if err != nil {
+		return nil, s, nil, &ConfigError{Err: err}
+	}
+	return config, s, keys, nil
 }
 
 // storeReason maps a failure of the store to a condition reason.

@@ -102,6 +102,8 @@ type Runtime struct {
 	crash    string
 	recovery clock.Timer
 	health   storeHealth
+	// modelHealth is what the last turn showed of the model.
+	modelHealth modelHealth
 }
 
 // Open makes a runtime of a written home. It touches no file and starts no

@@ -29,11 +29,12 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 		return agent.Result{}, err
 	}
 	defer r.unclaim(t.SessionID)
-	e, err := r.enter()
+	e, with, err := r.enter()
 	if err != nil {
 		return agent.Result{}, err
 	}
 	defer e.turns.Done()
+	defer func() { r.noteModel(err, with) }()
 	// Held for the whole turn, so that the store does not open and close between rows.
 	_, release, err := r.store.acquire(ctx)
 	if err != nil {

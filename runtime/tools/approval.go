@@ -126,6 +126,9 @@ func (s *Set) approve(ctx context.Context, sessionID string, c Call, p Plan, ask
 	switch {
 	case err != nil && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("denied: %s, and nobody answered in time", reason)
+	case ctx.Err() != nil:
+		// Whoever stops a turn at the question has said nothing about the call.
+		return errors.New("interrupted: the turn was stopped before this call was approved; it did not run")
 	case err != nil:
 		return fmt.Errorf("denied: %s, and asking did not work: %w", reason, err)
 	case d == DecisionOnce, d == DecisionSession, d == DecisionAlways:

@@ -121,12 +121,21 @@ func TestApprovalRefusals(t *testing.T) {
 		{"mode Deny", ModeDeny, (&person{answer: DecisionAlways}).approve, "approvals.mode is Deny"},
 		{"no answer in time", ModeAsk, (&person{answer: DecisionAlways, err: fmt.Errorf("waiting: %w", context.DeadlineExceeded)}).approve, "nobody answered in time"},
 		{"asking fails", ModeAsk, (&person{answer: DecisionAlways, err: errors.New("socket closed")}).approve, "socket closed"},
+		{"stopped at the question", ModeAsk, nil, "interrupted: the turn was stopped"},
 		{"an answer from the future", ModeAsk, (&person{answer: 99}).approve, "denied by the user"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newTestSet(t, func(c *Config) { c.Mode = tt.mode })
-			r := s.Run(t.Context(), "s1", call("write_file", map[string]any{"path": "f", "content": "x"}), tt.approve)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			if strings.HasPrefix(tt.name, "stopped") {
+				tt.approve = func(ctx context.Context, _ ApprovalRequest) (Decision, error) {
+					stop()
+					return DecisionDeny, ctx.Err()
+				}
+			}
+			r := s.Run(ctx, "s1", call("write_file", map[string]any{"path": "f", "content": "x"}), tt.approve)
 			if !r.IsError || !strings.Contains(r.Content, tt.want) {
 				t.Errorf("result = %+v, want an error containing %q", r, tt.want)
 			}

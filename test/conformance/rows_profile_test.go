@@ -231,6 +231,18 @@ var profileRows = []row{
 		ready: no, reason: v1alpha1.ReasonRuntimeFailed, progress: reconciling,
 	},
 	{
+		name: "profile whose model refuses its key", make: unwell(v1alpha1.ReasonModelRefused, "401 from models.example.com"), cure: well,
+		ready: no, reason: v1alpha1.ReasonModelRefused, progress: stalled, events: []string{"Warning ModelRefused"},
+	},
+	{
+		name: "profile whose model needs a key and has none", make: unwell(v1alpha1.ReasonCredentialMissing, "provider openai needs an API key"), cure: well,
+		ready: no, reason: v1alpha1.ReasonCredentialMissing, progress: stalled, events: []string{"Warning CredentialMissing"},
+	},
+	{
+		name: "profile whose model cannot be reached", make: unwell(v1alpha1.ReasonModelUnreachable, "cannot connect to models.example.com"), cure: well,
+		ready: no, reason: v1alpha1.ReasonModelUnreachable, progress: reconciling,
+	},
+	{
 		name: "profile whose home is in use", ready: no, reason: v1alpha1.ReasonHomeInUse, progress: stalled,
 		make: func(w *world) client.Object {
 			w.profilesOf().setFail("alice", &node.Refusal{Reason: v1alpha1.ReasonHomeInUse, Err: errors.New("another process has it open: stop it")})

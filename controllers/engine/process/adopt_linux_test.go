@@ -43,8 +43,8 @@ func TestAdoptAfterSupervisorIsKilled_G1(t *testing.T) {
 		t.Errorf("the end of an adopted run is not told: %s", crashed.Message)
 	}
 	again := w.awaitObservation(e, load, "a new run", func(o obs) bool { return o.Running && o.Instance.ID != before.Instance.ID })
-	if again.Restarts != 1 {
-		t.Errorf("restarts = %d, want 1", again.Restarts)
+	if again.Restarts != 1 || again.LastExitReason != v1alpha1.ReasonCrashLoop {
+		t.Errorf("restarts = %d because of %q, want 1 because of a crash", again.Restarts, again.LastExitReason)
 	}
 	w.stop(e)
 	if got := w.notes("started"); got != 2 {

@@ -69,7 +69,7 @@ func TestNotResponding_G6(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	after := w.awaitRunning(e, load)
-	if after.Instance.ID == before.Instance.ID || after.Restarts != 1 || alive(int(before.Instance.PID)) {
+	if after.Instance.ID == before.Instance.ID || after.Restarts != 1 || after.LastExitReason != v1alpha1.ReasonNotResponding || alive(int(before.Instance.PID)) {
 		t.Errorf("after the restart: %+v", after)
 	}
 	w.stop(e)

@@ -48,6 +48,9 @@ type view struct {
 func observe(v view) engine.Observation {
 	o := engine.Observation{Restarts: v.Seen.Restarts, Instance: instanceOf(v)}
 	o.Reason, o.Message = reasonOf(v)
+	if e := v.Seen.LastExit; e != nil {
+		o.LastExitReason = e.Reason
+	}
 	switch v.Phase {
 	case phaseRunning:
 		o.Running = true

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"net/http"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -29,6 +30,8 @@ import (
 	coordinationrest "k8s.io/kubernetes/pkg/registry/coordination/rest"
 	eventsrest "k8s.io/kubernetes/pkg/registry/events/rest"
 	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
+
+	"hermes.dev/hermes/cmd/hermes-apiserver/internal/nesting"
 )
 
 const serverName = "hermes-apiserver"
@@ -64,6 +67,10 @@ func newChain(opts options.CompletedOptions) (*chain, error) {
 		servedVersions(), openAPIDefinitions, nil)
 	if err != nil {
 		return nil, fmt.Errorf("configure the generic server: %w", err)
+	}
+	handlers := generic.BuildHandlerChainFunc
+	generic.BuildHandlerChainFunc = func(api http.Handler, c *genericapiserver.Config) http.Handler {
+		return handlers(nesting.Limit(api), c)
 	}
 	generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName) // see addRolesHook
 	resolver := webhook.NewDefaultServiceResolver()

@@ -31,6 +31,8 @@ type Config struct {
 	URL string
 	// Dial connects to the storage backend.
 	Dial utilnet.DialFunc
+	// Profiling serves /debug/pprof to the administrator.
+	Profiling bool
 }
 
 // admissionOn are the plugins of a control plane without workloads.
@@ -66,7 +68,7 @@ func completeOptions(ctx context.Context, cfg Config) (options.CompletedOptions,
 	// Priority and fairness guards a shared server against its tenants; here it would only cost memory.
 	// The in-flight limits stay.
 	o.Features.EnablePriorityAndFairness = false
-	o.Features.EnableProfiling = false
+	o.Features.EnableProfiling = cfg.Profiling
 	// kubectl lists namespaces a person made; kube-public and kube-node-lease mean nothing here.
 	o.SystemNamespaces = []string{"kube-system", "default"}
 

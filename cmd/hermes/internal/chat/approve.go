@@ -27,25 +27,32 @@ func (c *Chat) approve(ctx context.Context, r *renderer, e localapi.Event) {
 		r.note("  run it on a terminal, pass --yes, or add a rule to spec.approvals.allow of profile %s", c.Target.Profile)
 	default:
 		r.newline()
-		decision = c.ask(ctx, e)
+		if decision = c.ask(ctx, e); decision == "" {
+			return // the turn ends, and its question with it
+		}
 	}
 	if err := c.Client.Decide(ctx, c.Target.Profile, e.Session, e.CallID, decision); err != nil && ctx.Err() == nil {
 		r.note("! the answer did not arrive: %s", visible(err.Error()))
 	}
 }
 
-// ask shows the whole of what would run and waits for a decision. Ctrl-C and the end of input deny; Ctrl-C
-// interrupts the turn as well.
+// ask shows the whole of what would run and waits for a decision. The end of input denies. Ctrl-C interrupts the turn
+// and is no decision: then it returns "".
 func (c *Chat) ask(ctx context.Context, e localapi.Event) string {
 	fmt.Fprintf(c.Notes, "? %s wants to run (%s):\n", c.Target.Profile, visible(e.Reason))
 	for line := range strings.SplitSeq(visible(subject(e)), "\n") {
 		fmt.Fprintf(c.Notes, "    %s\n", line)
 	}
+	covers := "this tool"
+	if e.Command != "" {
+		covers = "this exact command"
+	}
 	for {
-		line, err := c.Lines.Ask(ctx, "  [o]nce  [s]ession  [a]lways (until the gateway restarts)  [d]eny: ")
+		line, err := c.Lines.Ask(ctx, "  [o]nce  [s]ession  [a]lways ("+covers+", until a restart)  [d]eny: ")
 		if err != nil {
 			if err == errInterrupt {
 				c.interrupt()
+				return ""
 			}
 			return deny
 		}

@@ -38,6 +38,8 @@ type Chat struct {
 	Out, Notes io.Writer
 	// Live says that a person reads Out as it is written; Color that Notes may be coloured.
 	Live, Color bool
+	// Width is how many columns a live reply has, asked once a turn; nil, or 0, breaks no lines.
+	Width func() int
 	// Lines asks a person; nil when there is none.
 	Lines Lines
 	// Yes allows each call that needs approval, once.
@@ -72,6 +74,9 @@ func (c *Chat) Once(ctx context.Context, text string, resume bool) (Answer, erro
 		return Answer{}, err
 	}
 	r := &renderer{out: c.Out, notes: c.Notes, live: c.Live, color: c.Color}
+	if c.Live && c.Width != nil {
+		r.wrap = newWrapper(c.Width())
+	}
 	final, err := c.turn(ctx, r, text, resume)
 	r.end(final.Reply, err)
 	a := Answer{Session: c.Session, Usage: final.Usage}

@@ -64,6 +64,7 @@ func TestApprovalsInChat(t *testing.T) {
 		"session":         {answers: []string{"SESSION"}, runs: true, notes: "    echo ran"},
 		"always":          {answers: []string{" a "}, runs: true, notes: "    echo ran"},
 		"deny":            {answers: []string{"d"}, notes: "    echo ran"},
+		"deny in words":   {answers: []string{"d"}, notes: "ms: denied by the user"},
 		"end of input":    {notes: "    echo ran"},
 		"empty is no yes": {answers: []string{"", ""}, notes: "please answer"},
 	} {
@@ -114,15 +115,20 @@ func TestInterruptedTurn(t *testing.T) {
 	}
 }
 
-// TestInterruptAtAQuestion denies and interrupts.
+// TestInterruptAtAQuestion interrupts, and neither the model nor the person is told that the call was denied.
 func TestInterruptAtAQuestion(t *testing.T) {
 	r := newRig(t)
 	lines := &typed{answers: []string{"^C"}}
 	r.chat.Lines = lines
 	r.model.Script(fakemodel.Calls(call("1", "terminal", `{"command":"echo ran"}`)), fakemodel.Turn{Fault: fakemodel.Fault{NoHeaders: true}})
 	answer, err := r.chat.Once(ctx(t), "go", false)
-	if err == nil || answer.Error.Code != "interrupted" || len(lines.asked) != 1 {
-		t.Errorf("%v", err)
+	if err == nil || answer.Error.Code != "interrupted" || len(lines.asked) != 1 || !strings.Contains(lines.asked[0], "[a]lways (this exact command") {
+		t.Errorf("%v, asked %q", err, lines.asked)
+	}
+	s, err := r.chat.Client.Session(ctx(t), "alice", answer.Session)
+	must(t, err)
+	if result := s.Transcript[len(s.Transcript)-1].Content; !strings.Contains(result, "interrupted") || strings.Contains(result, "denied") || len(r.model.Requests()) != 1 {
+		t.Errorf("%q after %d requests", result, len(r.model.Requests()))
 	}
 }
 
@@ -237,6 +243,18 @@ func TestLoopFinishesAnInterruptedTurn(t *testing.T) {
 	must(t, r.chat.Loop(ctx(t)))
 	if r.out.String() != "late reply\n" || !strings.Contains(r.notes.String(), "user: question") {
 		t.Errorf("out %q, notes %q", r.out.String(), r.notes.String())
+	}
+}
+
+// TestPlainWordsLeave: quit and exit alone end the conversation, and are said to nobody.
+func TestPlainWordsLeave(t *testing.T) {
+	for _, word := range []string{"quit", "exit", " Exit "} {
+		r := newRig(t)
+		r.chat.Lines = &typed{lines: []string{word, "never said"}}
+		must(t, r.chat.Loop(ctx(t)))
+		if n := len(r.model.Requests()); n != 0 {
+			t.Errorf("%q: %d requests", word, n)
+		}
 	}
 }
 

@@ -60,11 +60,18 @@ func (l *TerminalLines) Read(ctx context.Context, prompt string) (string, bool, 
 // Ask implements Lines.
 func (l *TerminalLines) Ask(ctx context.Context, prompt string) (string, error) {
 	l.history.closed = true
+	l.dropTypeAhead()
 	line, err := l.line(ctx, prompt)
 	if errors.Is(err, term.ErrPasteIndicator) {
 		err = nil
 	}
 	return line, err
+}
+
+// dropTypeAhead forgets what was typed before a question was shown: nobody can have meant it as the answer.
+func (l *TerminalLines) dropTypeAhead() {
+	l.reset() // lines that the editor has read already
+	_ = discardInput(int(l.in.Fd()))
 }
 
 // line reads one line. When ctx ends first, the read itself is left behind: the program is on its way out.

@@ -140,6 +140,22 @@ func TestTerminalLines(t *testing.T) {
 			t.Errorf("%s: the terminal was left changed: %v", c.name, err)
 		}
 	}
+	// Typed before the question, in the terminal's queue and in the editor's: not its answer.
+	x.press("first\ra\ra\r")
+	x.until("a\r\na\r\n") // echoed, and so queued
+	if line, _, err := l.Read(ctx(t), "P> "); line != "first" || err != nil {
+		t.Errorf("typed ahead: %q, %v", line, err)
+	}
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := l.Ask(ctx(t), "Q> ")
+		answer <- line
+	}()
+	x.until("Q> ")
+	x.press("d\r")
+	if line := <-answer; line != "d" {
+		t.Errorf("%q, typed before the question, answered it", line)
+	}
 	ending, end := context.WithCancel(context.Background())
 	got := make(chan error, 1)
 	go func() {

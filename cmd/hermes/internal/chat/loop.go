@@ -36,6 +36,9 @@ func (c *Chat) Loop(ctx context.Context) error {
 		if text == "" {
 			continue
 		}
+		if lower := strings.ToLower(text); lower == "quit" || lower == "exit" {
+			return nil // what people type who want to leave; a message of that one word alone is none
+		}
 		if strings.HasPrefix(text, "/") && !strings.Contains(text, "\n") {
 			if quit := c.command(ctx, text); quit {
 				return nil

@@ -65,6 +65,8 @@ func TestChoose(t *testing.T) {
 		"ready":          {profile(good, ""), []v1alpha1.Gateway{running}, Target{"alice", "default", "/s"}, nil},
 		"named gateway":  {profile(good, "home"), []v1alpha1.Gateway{running, gateway("home", &v1alpha1.GatewayInstance{APISocket: "/h"})}, Target{"alice", "home", "/h"}, nil},
 		"not ready":      {profile(ready(metav1.ConditionFalse, "CredentialMissing", `Secret "anthropic" has no key "API_KEY"`), ""), []v1alpha1.Gateway{running}, Target{}, []string{"CredentialMissing", `Secret "anthropic"`, "kind: Secret, metadata: {name: anthropic}, stringData: {API_KEY: "}},
+		"model refused":  {profile(ready(metav1.ConditionFalse, "ModelRefused", "401"), ""), []v1alpha1.Gateway{running}, Target{"alice", "default", "/s"}, nil},
+		"model is away":  {profile(ready(metav1.ConditionFalse, "ModelUnreachable", "x"), ""), []v1alpha1.Gateway{running}, Target{"alice", "default", "/s"}, nil},
 		"not looked at":  {profile(nil, ""), []v1alpha1.Gateway{running}, Target{}, []string{"not ready", "nothing has looked at it yet"}},
 		"no gateway":     {profile(good, "none"), []v1alpha1.Gateway{running}, Target{}, []string{"hermes status gateway/none"}},
 		"not running":    {profile(good, ""), []v1alpha1.Gateway{gateway("default", nil)}, Target{}, []string{"does not run"}},

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -21,6 +22,7 @@ type renderer struct {
 	// segment is the text since the last tool call or retry.
 	segment strings.Builder
 	shown   bool // the cursor stands behind text of this turn
+	wrap    *wrapper
 }
 
 func (r *renderer) handle(i localapi.StreamItem) {
@@ -30,7 +32,7 @@ func (r *renderer) handle(i localapi.StreamItem) {
 	case i.Text != "":
 		r.segment.WriteString(i.Text)
 		if r.live {
-			fmt.Fprint(r.out, visible(i.Text))
+			r.print(visible(i.Text))
 			r.shown = !strings.HasSuffix(i.Text, "\n")
 		}
 	}
@@ -45,15 +47,38 @@ func (r *renderer) event(e localapi.Event) {
 		r.segment.Reset()
 		r.note("• %s %s", visible(e.Tool), brief(e.Summary, maxNote))
 	case "tool_end":
-		took := (time.Duration(e.Millis) * time.Millisecond).String()
+		took := tookText(e.Millis)
 		if e.IsError {
-			r.note("✗ %s after %s: %s", visible(e.Tool), took, brief(e.Result, maxNote))
+			r.note("✗ %s after %s: %s", visible(e.Tool), took, brief(errorText(e.Result), maxNote))
 		} else {
 			r.note("✓ %s in %s", visible(e.Tool), took)
 		}
 	case "retry":
 		r.retry(e)
 	}
+}
+
+// tookText words how long a tool ran.
+func tookText(millis int64) string {
+	switch {
+	case millis < 1:
+		return "<1ms"
+	case millis < 1000:
+		return fmt.Sprintf("%dms", millis)
+	default:
+		return (time.Duration(millis) * time.Millisecond).Round(100 * time.Millisecond).String()
+	}
+}
+
+// errorText is what an error result says to a person; the model gets it as a JSON object.
+func errorText(result string) string {
+	var e struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(result), &e); err != nil || e.Error == "" {
+		return result
+	}
+	return e.Error
 }
 
 // retry says that the attempt shown so far is void.
@@ -77,7 +102,7 @@ func (r *renderer) end(reply string, err error) {
 	case !r.live:
 		fmt.Fprintln(r.out, strings.TrimSuffix(reply, "\n"))
 	case r.segment.Len() == 0 && reply != "":
-		fmt.Fprintln(r.out, visible(reply))
+		r.print(visible(reply) + "\n")
 	}
 	r.newline()
 }
@@ -92,7 +117,18 @@ func (r *renderer) note(format string, args ...any) {
 	fmt.Fprintln(r.notes, line)
 }
 
+// print shows a piece of the reply, broken between words where the terminal ends.
+func (r *renderer) print(text string) {
+	if r.wrap != nil {
+		text = r.wrap.add(text)
+	}
+	fmt.Fprint(r.out, text)
+}
+
 func (r *renderer) newline() {
+	if r.wrap != nil {
+		fmt.Fprint(r.out, r.wrap.flush())
+	}
 	if r.shown {
 		fmt.Fprintln(r.out)
 		r.shown = false

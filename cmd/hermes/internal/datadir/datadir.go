@@ -45,14 +45,27 @@ func absolute(path string) (Dir, error) {
 	return Dir(abs), nil
 }
 
-// Create makes the directory and the ones hermes up needs in it, readable by their owner only.
+// Create makes the directory and the ones hermes up needs in it, for their owner only. One that is there already is
+// closed to others: who may write into it can put other keys, other programs' sockets and other stores in place, however
+// well each file is protected.
 func (d Dir) Create() error {
 	for _, dir := range []string{string(d), d.LogDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("data directory: %w", err)
 		}
+		if err := closeToOthers(dir); err != nil {
+			return fmt.Errorf("data directory: %w: only its owner may have access to it: change its mode to 0700 or choose another --data", err)
+		}
 	}
 	return nil
+}
+
+func closeToOthers(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	return os.Chmod(dir, 0o700) //nolint:gosec // a directory needs the x
 }
 
 func (d Dir) join(name ...string) string {

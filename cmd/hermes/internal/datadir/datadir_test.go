@@ -79,3 +79,24 @@ func TestCreateIsPrivate(t *testing.T) {
 		}
 	}
 }
+
+// TestCreateClosesToOthers: a directory that was made with another mode is no way in.
+func TestCreateClosesToOthers(t *testing.T) {
+	d := Dir(filepath.Join(t.TempDir(), "d"))
+	for _, dir := range []string{string(d), d.LogDir()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o777); err != nil { // whatever the umask
+			t.Fatal(err)
+		}
+	}
+	if err := d.Create(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{string(d), d.LogDir()} {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v %v", dir, info.Mode(), err)
+		}
+	}
+}

@@ -17,6 +17,11 @@ func remedy(row Row) string {
 		if name, key, ok := namedInMessage(row.Message); ok {
 			return create("Secret", "stringData", name, key, row.Namespace)
 		}
+		if row.Reason == v1alpha1.ReasonCredentialMissing {
+			return "hermes explain profile.spec.model.credentials"
+		}
+	case v1alpha1.ReasonModelRefused:
+		return "hermes explain profile.spec.model"
 	case v1alpha1.ReasonConfigMapNotFound:
 		if name, key, ok := namedInMessage(row.Message); ok {
 			return create("ConfigMap", "data", name, key, row.Namespace)
@@ -76,6 +81,14 @@ func profileRemedy(p *v1alpha1.Profile, row Row) string {
 		if wanted := keyOf(p, name); ok && key == placeholder && wanted != "" {
 			return create("Secret", "stringData", name, wanted, p.Namespace)
 		}
+	case v1alpha1.ReasonModelRefused:
+		// A key the provider does not take is replaced where it is declared.
+		if strings.Contains(row.Message, ": 401 from ") && len(p.Spec.Model.Credentials) > 0 {
+			ref := p.Spec.Model.Credentials[0].SecretKeyRef
+			return create("Secret", "stringData", ref.Name, ref.Key, p.Namespace)
+		}
+	case v1alpha1.ReasonModelUnreachable:
+		return "hermes chat -p " + p.Name + flagFor(p.Namespace) // once the server is back: a turn that succeeds clears it
 	case v1alpha1.ReasonWaitingForGateway:
 		gateway := p.Spec.GatewayRef.Name
 		if gateway == "" {

@@ -26,6 +26,10 @@ func TestRemedy(t *testing.T) {
 		"gateway not found":     {"GatewayNotFound", "x", "default", "hermes get gateways"},
 		"waiting is the remedy": {"Starting", "x", "default", ""},
 		"not built yet":         {"NotImplemented", "x", "default", ""},
+		"a key not declared":    {"CredentialMissing", "provider openai needs an API key and the profile has none", "default", "hermes explain profile.spec.model.credentials"},
+		"a key refused":         {"ModelRefused", "the last turn's model call failed: 401 from api.openai.com: Incorrect API key", "default", `echo "{apiVersion: v1, kind: Secret, metadata: {name: openai}, stringData: {API_KEY: '…'}}" | hermes apply -f -`},
+		"a model refused":       {"ModelRefused", "the last turn's model call failed: 404 from api.openai.com: no such model", "default", "hermes explain profile.spec.model"},
+		"no server":             {"ModelUnreachable", "cannot connect", "team", "hermes chat -p p -n team"},
 		"nothing known":         {"StoreCorrupt", "x", "default", "hermes status profile/p"},
 	} {
 		t.Run(name, func(t *testing.T) {

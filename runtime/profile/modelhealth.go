@@ -1,0 +1,104 @@
+package profile
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/home"
+	"hermes.dev/hermes/runtime/llm"
+)
+
+// access is what a model call was made with: the configuration and the keys. A failure
+// is held against the profile only while it still has the access that failed.
+type access struct {
+	config *home.Config
+	keys   [sha256.Size]byte
+}
+
+func accessWith(config *home.Config, keys []string) access {
+	h := sha256.New()
+	for _, k := range keys {
+		fmt.Fprintf(h, "%d:%s", len(k), k)
+	}
+	a := access{config: config}
+	h.Sum(a.keys[:0])
+	return a
+}
+
+// modelHealth is how the model call of the last turn went; reason "" means well.
+type modelHealth struct {
+	reason, message string
+	with            access
+}
+
+// modelOutcome says what the end of a turn tells of the model: a reason of condition
+// Served, "" for a model that answers. known is false when it tells nothing, as a rate
+// limit, an interruption or a refused prompt do not.
+func modelOutcome(err error) (reason, message string, known bool) {
+	var turn *agent.Error
+	if err == nil {
+		return "", "", true
+	}
+	if !errors.As(err, &turn) {
+		return "", "", false
+	}
+	var call *llm.Error
+	switch {
+	case turn.Kind == agent.KindBudget:
+		return "", "", true // it answered, again and again
+	case turn.Kind == agent.KindInterrupted || !errors.As(err, &call):
+		return "", "", false
+	}
+	switch call.Reason {
+	case llm.ReasonAuth, llm.ReasonBilling, llm.ReasonModelNotFound, llm.ReasonModelEntitlement, llm.ReasonProviderPolicy, llm.ReasonCertificate:
+		reason = v1alpha1.ReasonModelRefused
+		if call.Code == llm.CodeCredentialMissing {
+			reason = v1alpha1.ReasonCredentialMissing
+		}
+	case llm.ReasonFormat:
+		if call.Code != llm.CodeNotAnAPI && call.Code != llm.CodeRedirect {
+			return "", "", false // the request was at fault, not the endpoint
+		}
+		reason = v1alpha1.ReasonModelRefused
+	case llm.ReasonTimeout, llm.ReasonServerError, llm.ReasonOverloaded, llm.ReasonUpstreamBlocked:
+		reason = v1alpha1.ReasonModelUnreachable
+	default:
+		return "", "", false
+	}
+	return reason, "the last turn's model call failed: " + call.Text(), true
+}
+
+// noteModel keeps how the turn's model call went and tells when that is news.
+func (r *Runtime) noteModel(err error, with access) {
+	reason, message, known := modelOutcome(err)
+	if !known {
+		return
+	}
+	now := modelHealth{reason: reason, message: message, with: with}
+	r.mu.Lock()
+	news := r.modelHealth.reason != now.reason || r.modelHealth.message != now.message || now.reason != "" && r.modelHealth.with != with
+	r.modelHealth = now
+	r.mu.Unlock()
+	if news {
+		r.o.Changed()
+	}
+}
+
+// checkModel says what is known to stand between the profile and its model, with the
+// configuration and the keys as they are on disk now; r.mu is held.
+func (r *Runtime) checkModel(config *home.Config, s settings, keys []string) (reason, message string) {
+	if s.provider == llm.ProviderDemo {
+		return "", ""
+	}
+	if p, ok := llm.LookupProvider(s.provider); ok && len(keys) == 0 && (!p.KeyOptional || r.hadKey) {
+		return v1alpha1.ReasonCredentialMissing, fmt.Sprintf("provider %s needs an API key and the profile has none: "+
+			"put it into a Secret and name that in spec.model.credentials", p.Name)
+	}
+	if m := r.modelHealth; m.reason != "" && m.with == accessWith(config, keys) {
+		return m.reason, m.message
+	}
+	return "", ""
+}
