@@ -166,9 +166,11 @@ type Decision struct {
 
 // SessionInfo is one session in a list.
 type SessionInfo struct {
-	ID             string     `json:"id"`
-	Source         string     `json:"source"`
-	Title          string     `json:"title,omitempty"`
+	ID     string `json:"id"`
+	Source string `json:"source"`
+	Title  string `json:"title,omitempty"`
+	// Preview is the beginning of what was said first; lists only.
+	Preview        string     `json:"preview,omitempty"`
 	Model          string     `json:"model,omitempty"`
 	StartedAt      time.Time  `json:"started_at"`
 	LastActivityAt time.Time  `json:"last_activity_at,omitzero"`

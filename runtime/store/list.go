@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"math"
 	"time"
 
@@ -24,7 +26,8 @@ type ListOptions struct {
 	Archived, Hidden bool
 }
 
-// Sessions lists sessions by newest activity, ties by ID, without their system prompts.
+// Sessions lists sessions by newest activity, ties by ID, without their system prompts, with the beginning of what
+// was said first.
 func (s *Store) Sessions(ctx context.Context, o ListOptions) ([]Session, error) {
 	params := db.ListSessionsParams{
 		Before: math.MaxFloat64, BeforeID: o.BeforeID, Source: o.Source,
@@ -45,6 +48,11 @@ func (s *Store) Sessions(ctx context.Context, o ListOptions) ([]Session, error) 
 		sessions = make([]Session, len(rows))
 		for i, row := range rows {
 			sessions[i] = sessionFrom(row)
+			said, err := q.FirstSaid(ctx, row.ID)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			sessions[i].Preview = said
 		}
 		return nil
 	})

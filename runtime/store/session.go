@@ -44,6 +44,8 @@ type Session struct {
 	ToolCallCount               int64
 	// Usage is the total over all models; its Model and Task are empty.
 	Usage Usage
+	// Preview is the beginning of what was said first, at most 200 characters. Lists fill it in; nothing stores it.
+	Preview string
 }
 
 // The values of Session.TitleSource.

@@ -99,7 +99,7 @@ func TestSessionsPagesByActivity(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Append(ctx, "a", Message{Role: "user", Content: "x", Timestamp: testStart.Add(time.Hour)}); err != nil {
+	if _, err := s.Append(ctx, "a", Message{Role: "user", Content: strings.Repeat("é", 300), Timestamp: testStart.Add(time.Hour)}, Message{Role: "user", Content: "later"}); err != nil {
 		t.Fatal(err)
 	}
 	var seen []string
@@ -113,6 +113,9 @@ func TestSessionsPagesByActivity(t *testing.T) {
 			break
 		}
 		seen = append(seen, sessions[0].ID)
+		if want := map[string]string{"a": strings.Repeat("é", 200)}[sessions[0].ID]; sessions[0].Preview != want {
+			t.Errorf("preview of %s: %q", sessions[0].ID, sessions[0].Preview)
+		}
 		page.Before, page.BeforeID = sessions[0].LastActivityAt, sessions[0].ID
 	}
 	if got := strings.Join(seen, ""); got != "adcb" {

@@ -64,6 +64,18 @@ func (q *Queries) ActiveMessages(ctx context.Context, sessionID string) ([]Messa
 	return items, nil
 }
 
+const FirstSaid = `-- name: FirstSaid :one
+SELECT CAST(COALESCE(substr(content, 1, 200), '') AS TEXT) FROM messages
+WHERE session_id = ? AND active = 1 AND role = 'user' ORDER BY id LIMIT 1
+`
+
+func (q *Queries) FirstSaid(ctx context.Context, sessionID string) (string, error) {
+	row := q.db.QueryRowContext(ctx, FirstSaid, sessionID)
+	var column_1 string
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const InsertMessage = `-- name: InsertMessage :execlastid
 INSERT INTO messages (
     session_id, role, content, tool_call_id, tool_calls, tool_name, effect_disposition, timestamp, token_count,

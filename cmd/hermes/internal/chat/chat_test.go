@@ -132,6 +132,15 @@ func TestInterruptAtAQuestion(t *testing.T) {
 	}
 }
 
+// TestInterruptIsNoDecision: the answer would race with the interruption, and tell the model of a refusal.
+func TestInterruptIsNoDecision(t *testing.T) {
+	interrupted := 0
+	c := &Chat{Notes: io.Discard, Lines: &typed{answers: []string{"^C"}}, interrupt: func() { interrupted++ }}
+	if d := c.ask(ctx(t), localapi.Event{Tool: "terminal", Command: "echo ran"}); d != "" || interrupted != 1 {
+		t.Errorf("decided %q, interrupted %d times", d, interrupted)
+	}
+}
+
 // TestSecondInterrupt leaves without waiting for a gateway that hangs.
 func TestSecondInterrupt(t *testing.T) {
 	path := t.TempDir() + "/hangs.sock"
@@ -223,7 +232,7 @@ func TestLoop(t *testing.T) {
 	if ms := requests[1].Parsed.Decoded(); len(ms) != 2 || ms[1].Content != "three" {
 		t.Errorf("/new did not begin a session: %+v", ms)
 	}
-	for _, want := range []string{"2 messages", "no command /nonsense", `no session "none"`, "/resume ID", "Ctrl-C again"} {
+	for _, want := range []string{"2 messages  one two", "no command /nonsense", `no session "none"`, "/resume ID", "Ctrl-C again"} {
 		if !strings.Contains(r.notes.String(), want) {
 			t.Errorf("notes lack %q: %s", want, r.notes.String())
 		}

@@ -65,7 +65,11 @@ func (c *Chat) listSessions(ctx context.Context) error {
 		if at.IsZero() {
 			at = s.StartedAt
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\t%d messages\t%s\n", mark, visible(s.ID), at.Local().Format("2006-01-02 15:04"), visible(s.Source), s.Messages, brief(s.Title, 40))
+		name := s.Title
+		if name == "" {
+			name = s.Preview
+		}
+		fmt.Fprintf(w, "%s %s\t%s\t%s\t%d messages\t%s\n", mark, visible(s.ID), at.Local().Format("2006-01-02 15:04"), visible(s.Source), s.Messages, brief(name, 40))
 	}
 	return w.Flush()
 }
