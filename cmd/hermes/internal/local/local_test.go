@@ -208,3 +208,24 @@ func TestWatchdogStarvesWithTheControlPlane(t *testing.T) {
 		t.Error("fed while the control plane did not answer")
 	}
 }
+
+// TestTakeWaitsForTheDead: a lock that nobody can be named for is a process that was killed a moment ago.
+func TestTakeWaitsForTheDead(t *testing.T) {
+	d := datadir.Dir(t.TempDir())
+	held := host.TryLock(d.UpLock())
+	if held.Outcome != host.Acquired {
+		t.Fatal(held.Err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() {
+		if err := held.Lock.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+	lock, _, err := Take(d, time.Now())
+	if err != nil {
+		t.Fatalf("Take while the lock is let go: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
