@@ -142,8 +142,3 @@ func (n *nodes) of(ref engine.Ref) *memoryProfiles {
 	return p
 }
 
-func (n *nodes) keepAway(namespace string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.away[namespace] = true
-}

@@ -145,7 +145,7 @@ func (w *world) await(what string, f func() (bool, string)) {
 		if time.Now().After(deadline) {
 			w.Fatalf("%s: not within %s; last seen: %s\nwrites: %v", what, patience, seen, tail(suite.traffic.of(w.ns), 12))
 		}
-		time.Sleep(poll)
+		<-time.After(poll)
 	}
 }
 

@@ -118,12 +118,12 @@ func (c *Chat) stated(err error) *localapi.Error {
 
 // explain words an error for a person.
 func (c *Chat) explain(e *localapi.Error) error {
-	switch {
-	case e.Code == "interrupted":
+	switch e.Code {
+	case "interrupted":
 		return fmt.Errorf("interrupted; what was stored stays: hermes chat -p %s --session %s continues, with --resume it finishes that turn", c.Target.Profile, c.Session)
-	case e.Code == "session_busy", e.Code == "stopping", e.Code == "store_busy":
+	case "session_busy", "stopping", "store_busy":
 		return exit.Busyf("%s", visible(e.Message))
-	case e.Code == "credential_missing", e.Code == "credential_refused":
+	case "credential_missing", "credential_refused":
 		return fmt.Errorf("%s: see hermes status profile/%s", visible(e.Message), c.Target.Profile)
 	}
 	return errors.New(visible(e.Message))

@@ -60,8 +60,10 @@ func Background(ctx context.Context, program string, args []string, logPath stri
 	case err := <-ended:
 		return 0, died(err, logPath, start)
 	case <-ctx.Done():
-		_ = child.Process.Signal(syscall.SIGTERM)
-		<-ended
+		// How it ends does not matter any more: it was asked to.
+		if err := errors.Join(child.Process.Signal(syscall.SIGTERM), <-ended); err != nil && ctx.Err() == nil {
+			return 0, err
+		}
 		return 0, ctx.Err()
 	}
 }

@@ -36,7 +36,7 @@ func (a *Applier) marked(live *unstructured.Unstructured) bool {
 				Labels map[string]json.RawMessage `json:"f:labels"`
 			} `json:"f:metadata"`
 		}
-		if json.Unmarshal(entry.FieldsV1.Raw, &owned) != nil {
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned) != nil {
 			continue
 		}
 		if _, ok := owned.Metadata.Labels["f:"+v1alpha1.LabelAppliedBy]; ok {

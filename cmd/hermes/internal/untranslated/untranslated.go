@@ -6,4 +6,8 @@ package untranslated
 
 import "k8s.io/kubectl/pkg/util/i18n"
 
-func init() { i18n.SetLoadTranslationsFunc(func() error { return nil }) }
+func init() {
+	if err := i18n.SetLoadTranslationsFunc(func() error { return nil }); err != nil {
+		panic(err) // only a nil function is refused
+	}
+}
