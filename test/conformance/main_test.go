@@ -60,7 +60,7 @@ func setUp() (err error) {
 		return err
 	}
 	suite.traffic = newTraffic()
-	suite.nodes = &nodes{sets: map[engine.Ref]*memoryProfiles{}, away: map[string]bool{}}
+	suite.nodes = &nodes{sets: map[engine.Ref]*memoryProfiles{}}
 	suite.engine = fakeengine.New(suite.nodes.run)
 	return startOperator()
 }
@@ -109,19 +109,10 @@ func stopOperator() error {
 type nodes struct {
 	mu   sync.Mutex
 	sets map[engine.Ref]*memoryProfiles
-	// away lists namespaces whose gateways run without a node agent.
-	away map[string]bool
 }
 
 // run is what a run of the fake engine does.
 func (n *nodes) run(ctx context.Context, w engine.Workload, instance string) {
-	n.mu.Lock()
-	away := n.away[w.Namespace]
-	n.mu.Unlock()
-	if away {
-		<-ctx.Done()
-		return
-	}
 	p := n.of(w.Ref)
 	p.restart()
 	_ = node.Run(ctx, node.Options{
@@ -141,4 +132,3 @@ func (n *nodes) of(ref engine.Ref) *memoryProfiles {
 	}
 	return p
 }
-
