@@ -114,12 +114,16 @@ func TestPanicReachesTheCaller(t *testing.T) {
 		"parallel": {call("1", "t", "{}"), call("boom", "t", "{}"), call("wait", "t", "{}")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ended := len(calls) == 1
+			ended, began := len(calls) == 1, make(chan struct{})
 			b := newBench(t, withTools(scriptedTools{run: func(ctx context.Context, c tools.Call) tools.Result {
 				switch c.ID {
 				case "boom":
+					if len(calls) > 1 {
+						<-began // a panic ends the others at once: one that has not begun would not begin
+					}
 					panic("tool bug")
 				case "wait":
+					close(began)
 					<-ctx.Done()
 					ended = true
 				}
