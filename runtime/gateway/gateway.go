@@ -136,11 +136,15 @@ func (g *gateway) open() error {
 		Home: o.Home, TempDir: o.TempDir, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})
 	if err != nil {
-		return refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "open the API socket: %w", err)
+		return errors.Join(refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "open the API socket: %w", err), g.closeAll())
 	}
 	g.api = api
 	g.control, err = host.Serve(host.ServerConfig{Home: o.Home, TempDir: o.TempDir, Handler: control{g}, Log: o.Log})
 	if err != nil {
+		if o.Supervisor == host.SupervisorExternal {
+			// Whoever supervises this run proves its identity over the socket and would wait for it in vain.
+			return errors.Join(refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "open the control socket: %w", err), g.closeAll())
+		}
 		// A gateway that cannot be asked can still answer people. Implements G-241.
 		o.Log.Error(err, "open the control socket")
 	}
@@ -247,13 +251,22 @@ func (g *gateway) shutdown() error {
 	if left > 0 {
 		g.o.Log.Info("drain timeout: interrupting turns in flight", "turns", left)
 	}
-	closing, cancel := context.WithTimeout(context.Background(), closeMargin)
+	err := g.closeAll()
+	g.writeState("stopped")
+	return err
+}
+
+// closeAll closes what was opened.
+func (g *gateway) closeAll() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeMargin)
 	defer cancel()
-	err := errors.Join(g.profiles.shutdown(closing), g.api.Close(closing))
+	err := g.profiles.shutdown(ctx)
+	if g.api != nil {
+		err = errors.Join(err, g.api.Close(ctx))
+	}
 	if g.control != nil {
 		err = errors.Join(err, g.control.Close())
 	}
-	g.writeState("stopped")
 	return err
 }
 
