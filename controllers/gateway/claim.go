@@ -39,23 +39,26 @@ func (r *Reconciler) checkClaim(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// claimant returns the Gateway that has the better claim to gw's home root, or
-// nil. Roots clash when they are equal or one lies inside the other, on one
+// claimant returns the Gateway that has the best claim to gw's home root, or nil
+// when that is gw itself. Roots clash when they are equal or one lies inside the other, on one
 // machine: only engine Process shares a disk. A Gateway that was granted the root
 // before keeps it, whether or not it runs at this moment; then the older one has
 // the better claim, then the smaller UID. It is a pure function.
 func claimant(gw *v1alpha1.Gateway, all []v1alpha1.Gateway, homeOf func(*v1alpha1.Gateway) string) *v1alpha1.Gateway {
-	mine := homeOf(gw)
+	mine, best := homeOf(gw), gw
 	for i := range all {
 		other := &all[i]
 		if other.UID == gw.UID || !shareDisk(other, gw) || !clash(mine, homeOf(other)) {
 			continue
 		}
-		if better(other, gw, homeOf) {
-			return other
+		if better(other, best, homeOf) {
+			best = other
 		}
 	}
-	return nil
+	if best == gw {
+		return nil
+	}
+	return best
 }
 
 func shareDisk(a, b *v1alpha1.Gateway) bool {

@@ -65,3 +65,15 @@ func TestGrantedIsForTheWantedRoot(t *testing.T) {
 		t.Error("a moved Gateway took a root that another one has")
 	}
 }
+
+// The owner is named, not another Gateway that waits as well.
+func TestClaimantIsTheBestClaim(t *testing.T) {
+	const p = v1alpha1.EngineProcess
+	me, waits, owner := claim("c", "/x/y", 0, "", p), claim("b", "/x", 5, v1alpha1.ReasonHomeClaimed, p), claim("a", "/x", 3, v1alpha1.ReasonRunning, p)
+	for _, all := range [][]v1alpha1.Gateway{{waits, owner, me}, {owner, waits, me}} {
+		got := claimant(&me, all, func(g *v1alpha1.Gateway) string { return HomeOf(g, "/root") })
+		if got == nil || got.UID != owner.UID {
+			t.Errorf("claimant %v, want the owner", got)
+		}
+	}
+}
