@@ -43,7 +43,7 @@ lint: $(BIN)/golangci-lint ## Check style and import directions.
 
 test: build $(BIN)/kubectl ## Run every test, with the race detector.
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(PKG)
-	cd cmd/hermes-apiserver && $(GO) test -timeout 15m ./...
+	cd cmd/hermes-apiserver && $(GO) test -trimpath -timeout 15m ./...
 
 bench: build ## Measure the figures of the design and print them against their targets.
 	$(GO) run ./hack/bench
