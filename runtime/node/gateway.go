@@ -24,7 +24,7 @@ const (
 	// servedFirst and servedMost space out writes of a served set that keeps changing: one
 	// change shows at once, and opening a thousand profiles is a handful of writes.
 	servedFirst = 250 * time.Millisecond
-	servedMost  = 4 * time.Second
+	servedMost  = 2 * time.Second
 )
 
 // gatewayAgent reports the served set of this gateway.

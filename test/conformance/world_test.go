@@ -25,9 +25,9 @@ const (
 	patience = 15 * time.Second
 	// poll is how often a condition is looked at.
 	poll = 10 * time.Millisecond
-	// still is how long nothing may be written before a window is taken for settled, and how long the window then
-	// lasts: longer than the node agent's settle time of the served set.
-	still, window = 700 * time.Millisecond, time.Second
+	// still is how long nothing may be written before a window is taken for settled: longer than the node agent may
+	// hold a report of the served set back. window is how long nothing may be written then.
+	still, window = 2200 * time.Millisecond, time.Second
 )
 
 // world is one namespace of one test.
