@@ -41,7 +41,7 @@ func (a *profileAgent) report(ctx context.Context, p *v1alpha1.Profile, paths ho
 // storeFigures returns the store figures to report now and, when newer ones have to wait, how long.
 func (a *profileAgent) storeFigures(p *v1alpha1.Profile, now *v1alpha1.StoreStatus) (*v1alpha1.StoreStatus, time.Duration) {
 	last := p.Status.Store
-	if now == nil || sameStore(last, now) {
+	if now == nil || last.Equal(now) {
 		return last, 0
 	}
 	a.mu.Lock()
@@ -53,13 +53,6 @@ func (a *profileAgent) storeFigures(p *v1alpha1.Profile, now *v1alpha1.StoreStat
 	w.reported = a.Clock.Now()
 	a.written[p.Name] = w
 	return now, 0
-}
-
-func sameStore(a, b *v1alpha1.StoreStatus) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.SchemaVersion == b.SchemaVersion && a.SizeBytes == b.SizeBytes && a.Sessions == b.Sessions && a.LastActivity.Equal(b.LastActivity)
 }
 
 // writeServed applies the agent's part of a Profile's status when it differs.

@@ -132,7 +132,7 @@ func (r *Runtime) noteStore(ctx context.Context, err error) {
 	if now.stats == nil {
 		now.stats = r.health.stats
 	}
-	news := fmt.Sprint(r.health.err) != fmt.Sprint(now.err) || !sameStats(r.health.stats, now.stats)
+	news := fmt.Sprint(r.health.err) != fmt.Sprint(now.err) || !r.health.stats.Equal(now.stats)
 	r.health = now
 	r.mu.Unlock()
 	if news {
@@ -164,11 +164,4 @@ func (r *Runtime) stats(ctx context.Context) (*v1alpha1.StoreStatus, error) {
 		out.LastActivity = &t
 	}
 	return out, st.Damage
-}
-
-func sameStats(a, b *v1alpha1.StoreStatus) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.SchemaVersion == b.SchemaVersion && a.SizeBytes == b.SizeBytes && a.Sessions == b.Sessions && a.LastActivity.Equal(b.LastActivity)
 }
