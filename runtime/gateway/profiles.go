@@ -32,11 +32,10 @@ type profiles struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	mu       sync.Mutex
-	open     map[string]*profile.Runtime
-	pending  map[string]bool
-	signal   chan struct{}
-	draining bool
+	mu      sync.Mutex
+	open    map[string]*profile.Runtime
+	pending map[string]bool
+	signal  chan struct{}
 }
 
 var _ node.Profiles = (*profiles)(nil)
@@ -207,9 +206,6 @@ func (p *profiles) active() int {
 
 // drain refuses new turns everywhere and waits for those in flight until ctx ends.
 func (p *profiles) drain(ctx context.Context) int {
-	p.mu.Lock()
-	p.draining = true
-	p.mu.Unlock()
 	left := make(chan int)
 	all := p.all()
 	for _, r := range all {
