@@ -87,7 +87,7 @@ func (s *supervisor) hold(r *run, id host.ProcessID) bool {
 		return false
 	}
 	s.proc = h
-	s.eng.reaper.hold(id.PID)
+	s.eng.reaper.hold(id.PID, r.ID)
 	s.oomBase, s.heldSince = s.eng.opts.oomKills(), s.now()
 	if r.State != spawnRecorded {
 		s.recordIdentity(r, id)

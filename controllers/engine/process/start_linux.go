@@ -153,12 +153,12 @@ func (s *supervisor) spawn(w engine.Workload, r *run, logDir string) (err error)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		return cmd
 	}
-	pid, err := s.launch(command(), r.Cgroup)
+	pid, err := s.launch(command(), r)
 	if err != nil && r.Cgroup != "" {
 		s.log.Error(err, "start the gateway in its cgroup; starting it without")
 		removeCgroup(r.Cgroup)
 		r.Cgroup, r.Confinement = "", softConfinement(w.MemoryLimit)
-		pid, err = s.launch(command(), "")
+		pid, err = s.launch(command(), r)
 	}
 	if err != nil {
 		return err
@@ -172,17 +172,17 @@ func (s *supervisor) spawn(w engine.Workload, r *run, logDir string) (err error)
 	return nil
 }
 
-// launch forks the command, directly into a cgroup when one is named.
-func (s *supervisor) launch(cmd *exec.Cmd, cgroup string) (pid int, err error) {
-	if cgroup != "" {
-		group, err := os.Open(cgroup)
+// launch forks the command, directly into the run's cgroup when it has one.
+func (s *supervisor) launch(cmd *exec.Cmd, r *run) (pid int, err error) {
+	if r.Cgroup != "" {
+		group, err := os.Open(r.Cgroup)
 		if err != nil {
 			return 0, fmt.Errorf("open the gateway's cgroup: %w", err)
 		}
 		defer group.Close()
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.Fd())
 	}
-	err = s.eng.reaper.own(func() (int, error) {
+	err = s.eng.reaper.own(r.ID, func() (int, error) {
 		if err := cmd.Start(); err != nil {
 			return 0, fmt.Errorf("start the gateway: %w", err)
 		}
