@@ -11,7 +11,7 @@
 //	G7  logs outlive the supervisor and are bounded
 //	G8  one stop budget from which every outer wait derives
 //	G9  the whole tree dies, no zombie stays
-//	G10 memory limits by cgroup where the machine allows it
+//	G10 memory, CPU weight and task count by cgroup where the machine delegates one
 //	G11 staggered starts
 //	G12 one owner per process
 //
