@@ -75,7 +75,7 @@ const (
 	ReasonConfigurationRefused = "ConfigurationRefused"
 	// ReasonHostOwnedElsewhere means another gateway that this operator does not manage serves the home root. Remedy: stop it, or use another home.
 	ReasonHostOwnedElsewhere = "HostOwnedElsewhere"
-	// ReasonHomeNotOurs means the home root holds somebody's unmanaged home. Remedy: use another spec.home, or set spec.adoptExistingHome (a backup is made first).
+	// ReasonHomeNotOurs means the home root holds somebody's unmanaged home. Remedy: use another spec.home, set spec.adoptExistingHome (a backup is made first), or move the home away: that is noticed within seconds.
 	ReasonHomeNotOurs = "HomeNotOurs"
 	// ReasonHomeUnwritable means the home root cannot be created or written. Remedy: fix the path or its permissions.
 	ReasonHomeUnwritable = "HomeUnwritable"

@@ -139,6 +139,7 @@ func (f *fake) endEarly() {
 		fmt.Fprintln(os.Stderr, "cannot find the frobnicator")
 		os.Exit(3)
 	case f.has(modeRefuse) && !exists(filepath.Join(f.home, "welcome")):
+		_ = os.WriteFile(filepath.Join(f.home, "SOUL.md"), nil, 0o600) // what makes it somebody's
 		fmt.Fprintln(os.Stderr, "hermes-refusal: HomeNotOurs: "+f.home+" holds somebody's home")
 		os.Exit(78)
 	case f.has(modeRefuseMute):

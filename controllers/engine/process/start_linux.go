@@ -19,10 +19,7 @@ import (
 func (s *supervisor) startWhenDue(ctx context.Context, want wanted) {
 	if s.refusalStands(want) {
 		s.publish(view{Phase: phaseStalled})
-		select {
-		case <-s.wake:
-		case <-ctx.Done():
-		}
+		s.awaitCure(ctx, want)
 		return
 	}
 	if pause := s.intent.Seen.NextAttempt.Sub(s.now()); pause > 0 {
