@@ -167,7 +167,8 @@ func (c *cli) newStack(f upFlags, data datadir.Dir, logs logs) (*local.Stack, er
 			if err != nil {
 				return err
 			}
-			w := &manifestdir.Watcher{Dir: f.manifests, Applier: applier, Clock: c.clock, Log: log.WithName("manifests")}
+			w := &manifestdir.Watcher{Dir: f.manifests, Applier: applier, Clock: c.clock, Log: log.WithName("manifests"),
+				TroubleFile: data.ManifestTrouble(), Self: datadir.Self(c.clock.Now()).Process()}
 			return w.Run(ctx)
 		})
 	}

@@ -12,6 +12,9 @@ import (
 // work as they are written: they go to the control plane that hermes status shows, and they do not depend
 // on whether an object exists already.
 func remedy(row Row) string {
+	if row.Kind == manifestKind {
+		return "" // the file is read again as soon as it is changed
+	}
 	switch row.Reason {
 	case v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonCredentialMissing:
 		if name, key, ok := namedInMessage(row.Message); ok {
