@@ -29,7 +29,7 @@ const (
 
 	// ReasonRendered means the home was rendered into its Secret. Remedy: none needed.
 	ReasonRendered = "Rendered"
-	// ReasonConfigInvalid means spec.config cannot be laid over config.yaml. Remedy: change the named key.
+	// ReasonConfigInvalid means spec.config cannot be laid over config.yaml, or the config.yaml on disk is no YAML text. Remedy: change the named key; correct the named file, or move it away: that is noticed.
 	ReasonConfigInvalid = "ConfigInvalid"
 	// ReasonPathInvalid means a declared file path leaves its directory or names a file the runtime owns. Remedy: change the path.
 	ReasonPathInvalid = "PathInvalid"

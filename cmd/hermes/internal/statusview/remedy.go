@@ -34,6 +34,9 @@ func remedy(row Row) string {
 	case v1alpha1.ReasonProfileNotFound:
 		return "hermes get profiles" + flagFor(row.Namespace)
 	case v1alpha1.ReasonConfigInvalid:
+		if strings.Contains(row.Message, "cannot be read as YAML") {
+			return "" // a file on disk: the message names it and what to do
+		}
 		return "hermes explain profile.spec.config"
 	case v1alpha1.ReasonPathInvalid:
 		return "hermes explain profile.spec.homeFiles"
