@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// stopBudget bounds how long open connections are waited for. Watches never end by themselves.
-	stopBudget = 500 * time.Millisecond
+	// watchBudget is the time in which watches are told to end when the server stops, and stopBudget bounds how long what
+	// is left of connections is waited for after that.
+	watchBudget = 200 * time.Millisecond
+	stopBudget  = 500 * time.Millisecond
 	readyPoll  = 20 * time.Millisecond
 )
 
