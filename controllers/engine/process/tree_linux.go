@@ -174,6 +174,5 @@ func ticksNow() int64 {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
 		return 0
 	}
-	const userHZ = 100
 	return ts.Sec*userHZ + ts.Nsec/(int64(time.Second)/userHZ)
 }

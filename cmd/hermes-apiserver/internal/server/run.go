@@ -17,7 +17,7 @@ const (
 	// is left of connections is waited for after that.
 	watchBudget = 200 * time.Millisecond
 	stopBudget  = 500 * time.Millisecond
-	readyPoll  = 20 * time.Millisecond
+	readyPoll   = 20 * time.Millisecond
 )
 
 // Run serves until ctx ends. ready is called once, when /readyz passes and the default namespace exists.
