@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	// watchBudget is the time in which watches are told to end when the server stops, and stopBudget bounds how long what
-	// is left of connections is waited for after that.
+	// watchBudget is the time in which watches are told to end when the server stops.
 	watchBudget = 200 * time.Millisecond
-	stopBudget  = 500 * time.Millisecond
-	readyPoll   = 20 * time.Millisecond
+	// stopBudget bounds how long what is left of connections is waited for. The peer of an HTTP/2 connection has a second
+	// to close it, so less would give up on every stop.
+	stopBudget = 2 * time.Second
+	readyPoll  = 20 * time.Millisecond
 )
 
 // Run serves until ctx ends. ready is called once, when /readyz passes and the default namespace exists.
