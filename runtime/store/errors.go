@@ -17,7 +17,7 @@ var (
 	ErrReplaced = errors.New("state.db was replaced underneath this process")
 	// ErrDeletedWAL means a process holds an unlinked write-ahead log of this store. It is also an ErrReplaced, so
 	// whoever diverts writes to a spool for that cause does so for this one (rule S-131).
-	ErrDeletedWAL = fmt.Errorf("a process holds a deleted state.db-wal or state.db-shm: %w", ErrReplaced)
+	ErrDeletedWAL = fmt.Errorf("%s: %w", detailDeletedWAL, ErrReplaced)
 	// ErrCorrupt means SQLite reported structural damage. The file is left exactly as it is.
 	ErrCorrupt = errors.New("session store is damaged")
 

@@ -2,14 +2,17 @@ package store
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/utils/clock"
 )
 
 // Byte offsets of SQLite's locks: the shared range of the database file and, in -shm, the byte a process holds for
@@ -45,17 +48,21 @@ func newGuard(path string) guard {
 }
 
 // checkFiles is an error when a path of the store no longer names the file that SQLite has open: ErrReplaced for
-// the database, ErrDeletedWAL for a sidecar. It costs one stat a file and opens nothing.
+// the database, else a RetiredError. It costs one stat a file and opens nothing; only when something moved does it
+// look who holds what.
+//
+// Implements S-130 and S-134.
 func (g guard) checkFiles() error {
-	for suffix, opened := range g.files {
-		if identify(g.path+suffix) == opened {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		opened, known := g.files[suffix]
+		if now, told := whatIs(g.path + suffix); !known || !told || now == opened {
 			continue
 		}
 		if suffix == "" {
 			return fmt.Errorf("%s: %w: stop every program that uses it, then restore a backup or start again", g.path, ErrReplaced)
 		}
-		return fmt.Errorf("%s%s: %w: stop every process of this profile and run hermes doctor; do not delete the log",
-			g.path, suffix, ErrDeletedWAL)
+		holders, _ := NewInventory(clock.RealClock{}).Retired(g.path) // unknown holders are said to be unknown
+		return &RetiredError{Path: g.path, Holders: holders}
 	}
 	return nil
 }
@@ -131,6 +138,17 @@ func parseFileID(text string) (fileID, bool) {
 		return fileID{}, false
 	}
 	return fileID{dev: unix.Mkdev(uint32(major), uint32(minor)), ino: ino}, true
+}
+
+// whatIs says what a path names: the zero value for nothing, and false when that cannot be told.
+//
+// Implements S-134.
+func whatIs(path string) (now fileID, told bool) {
+	if now = identify(path); now.ino != 0 {
+		return now, true
+	}
+	_, err := os.Lstat(path)
+	return fileID{}, errors.Is(err, fs.ErrNotExist)
 }
 
 // identify stats a path; it never opens it.

@@ -94,6 +94,30 @@ func eachDescriptor(pid int, visit func(fd int, target string) error) error {
 	return first
 }
 
+// scanUnlinked lists the deleted logs and shared memories of any database that processes have open, as far as this
+// user may see. Processes it may not look into are passed over: a store is private to its user (S-105).
+func scanUnlinked() ([]unlinked, error) {
+	pids, err := listPIDs()
+	if err != nil {
+		return nil, err
+	}
+	var found []unlinked
+	for _, pid := range pids {
+		_ = eachDescriptor(pid, func(fd int, target string) error {
+			name, deleted := strings.CutSuffix(target, deletedMark)
+			if !deleted || !strings.HasSuffix(name, "-wal") && !strings.HasSuffix(name, "-shm") {
+				return nil
+			}
+			id, err := identifyDescriptor(pid, fd)
+			if err == nil {
+				found = append(found, unlinked{pid: pid, descriptor: descriptor{target: target, id: id}})
+			}
+			return err
+		})
+	}
+	return found, nil
+}
+
 // identifyDescriptor says what a descriptor of a process has open, unlinked or not. It opens nothing.
 func identifyDescriptor(pid, fd int) (fileID, error) {
 	var stat syscall.Stat_t

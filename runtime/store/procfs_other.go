@@ -33,5 +33,8 @@ func scanHolders(ctx context.Context, w watched) ([]Holder, error) {
 	return parseOpenFiles(strings.NewReader(string(text)), os.Getpid())
 }
 
+// scanUnlinked finds nothing: these systems do not name unlinked files.
+func scanUnlinked() ([]unlinked, error) { return nil, nil }
+
 // commandLine is not available.
 func commandLine(int) []string { return nil }

@@ -30,6 +30,8 @@ type Options struct {
 	JournalMode string
 	// Synchronous is NORMAL (default) or FULL; see the package comment on durability.
 	Synchronous string
+	// Inventory is shared by the stores of a process; nil looks anew for this store.
+	Inventory *Inventory
 }
 
 // Store is one open session store. Its methods are safe for concurrent use; writes queue behind each other.
@@ -63,10 +65,11 @@ type Store struct {
 //
 // Errors: ErrStoreBusy (with the owner's pid) when another process or Store has it; ErrSchema when the file is newer
 // or not a session store; ErrCorrupt when it is damaged, in which case it is left exactly as it is; ErrContended
-// when SQLite's own lock was held beyond OpenBudget; fs.ErrNotExist for a missing file read-only or a missing
+// when SQLite's own lock was held beyond OpenBudget; ErrDeletedWAL when a process holds a deleted generation of its
+// log; fs.ErrNotExist for a missing file read-only or a missing
 // directory.
 //
-// Implements S-105, S-110 and S-113.
+// Implements S-105, S-110, S-113 and S-130.
 func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if path, err = o.complete(path); err != nil {
 		return nil, err
@@ -89,6 +92,9 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 			err = errors.Join(err, s.shut())
 		}
 	}()
+	if err := s.refuseRetired(o.Inventory); err != nil {
+		return nil, err
+	}
 	if err := s.connect(o); err != nil {
 		return nil, err
 	}
@@ -96,6 +102,7 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		return nil, s.openError(err)
 	}
 	if s.readOnly {
+		s.guard = newGuard(path)
 		return s, nil
 	}
 	if err := s.writer.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&s.journalMode); err != nil {
@@ -117,6 +124,9 @@ func (o *Options) complete(path string) (string, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	if o.Inventory == nil {
+		o.Inventory = NewInventory(o.Clock)
+	}
 	if o.JournalMode == "" {
 		o.JournalMode = "WAL"
 	}
@@ -130,6 +140,25 @@ func (o *Options) complete(path string) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(path)
+}
+
+// refuseRetired keeps SQLite from minting a second log beside one that a process still writes. It runs under the store
+// lock and before the first connection.
+//
+// Implements S-130.
+func (s *Store) refuseRetired(inventory *Inventory) error {
+	holders, err := inventory.Retired(s.path)
+	if err != nil {
+		s.log.Info("processes that hold a deleted log cannot be listed here", "cause", err.Error())
+	}
+	if len(holders) == 0 {
+		return nil
+	}
+	refusal := &RetiredError{Path: s.path, Holders: holders, Opening: true}
+	for _, h := range holders {
+		s.log.Info("a process holds a deleted log", "holder", describeProcess(h.PID, commandSummary(commandLine(h.PID))), "files", h.Files)
+	}
+	return refusal
 }
 
 func (s *Store) connect(o Options) error {
