@@ -19,6 +19,8 @@ type lazyStore struct {
 	idle  time.Duration
 	clock clock.WithDelayedExecution
 	log   logr.Logger
+	// inventory is shared with the other stores of the process; nil means this store looks for itself.
+	inventory *store.Inventory
 
 	mu     sync.Mutex
 	open   *store.Store
@@ -41,7 +43,7 @@ func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func()
 		return nil, nil, store.ErrClosed
 	}
 	if l.open == nil {
-		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock})
+		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock, Inventory: l.inventory})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -91,8 +93,8 @@ func (l *lazyStore) closeUnused() {
 }
 
 func (l *lazyStore) closeLocked() {
-	if l.users > 0 || l.open == nil || l.closed {
-		return
+	if l.users > 0 || l.open == nil || l.closed || l.open.Stuck() {
+		return // a stuck one goes on saying why instead of being in its own way
 	}
 	if l.timer != nil {
 		l.timer.Stop()

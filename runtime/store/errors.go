@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"os"
 )
 
 // Causes that callers tell apart with errors.Is. Classify turns any error of this package into a Bucket.
@@ -51,6 +52,10 @@ var ErrStoreBusy = errors.New("session store is in use")
 
 func (e *BusyError) Error() string {
 	owner := "another process"
+	if e.PID == os.Getpid() {
+		return e.Path + " is still attached to this process, which stopped writing to it or closes it just now: if that lasts, " +
+			"restart the process and run hermes doctor"
+	}
 	if e.PID != 0 {
 		owner = fmt.Sprintf("process %d", e.PID)
 	}

@@ -257,6 +257,13 @@ func (s *Store) shut() error {
 	return errors.Join(s.hot.close(), closePool(s.writer), s.pin.Close(), closePool(s.readers), s.lock.release())
 }
 
+// Stuck is true when the handle writes no more and closing it would not let the files go: what was cut off from its
+// paths lives only as long as this process has it open.
+func (s *Store) Stuck() bool {
+	err := s.refusal()
+	return err != nil && !errors.Is(err, ErrCorrupt)
+}
+
 func closePool(pool *sql.DB) error {
 	if pool == nil {
 		return nil
