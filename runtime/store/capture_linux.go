@@ -21,7 +21,7 @@ func (s *Store) captureRetired(trigger Bucket) {
 		s.log.Error(err, "the log that this process was cut off from was not captured: keep the process running until it is")
 		return
 	}
-	s.log.Info("captured the log that this process was cut off from", "directory", dir)
+	warn(s.log, "captured the log that this process was cut off from", "directory", dir)
 }
 
 // ownDescriptors finds this process's descriptors of files by their identity, never by name.

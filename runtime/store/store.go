@@ -98,8 +98,8 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err := s.connect(o); err != nil {
 		return nil, err
 	}
-	if err := s.reconcileSchema(ctx); err != nil {
-		return nil, s.openError(err)
+	if err := s.bringUp(ctx); err != nil {
+		return nil, err
 	}
 	if s.readOnly {
 		s.guard = newGuard(path)
@@ -156,7 +156,7 @@ func (s *Store) refuseRetired(inventory *Inventory) error {
 	}
 	refusal := &RetiredError{Path: s.path, Holders: holders, Opening: true}
 	for _, h := range holders {
-		s.log.Info("a process holds a deleted log", "holder", describeProcess(h.PID, commandSummary(commandLine(h.PID))), "files", h.Files)
+		warn(s.log, "a process holds a deleted log", "holder", describeProcess(h.PID, commandSummary(commandLine(h.PID))), "files", h.Files)
 	}
 	return refusal
 }
@@ -181,6 +181,18 @@ func (s *Store) connect(o Options) error {
 	}
 	s.queries = db.New(s.readers)
 	return nil
+}
+
+// bringUp makes the file one of this schema.
+func (s *Store) bringUp(ctx context.Context) error {
+	err := s.reconcileSchema(ctx)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrContended) {
+		s.warnOwners()
+	}
+	return s.openError(err)
 }
 
 // reconcileSchema compares the file with the wanted schema and applies what is missing in one transaction.

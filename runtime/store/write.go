@@ -52,6 +52,9 @@ func (s *Store) transact(
 		return s.attempt(ctx, fn)
 	})
 	if err != nil {
+		if budget == TranscriptBudget && errors.Is(err, ErrContended) {
+			s.warnOwners()
+		}
 		return s.judge(ctx, err)
 	}
 	s.afterWrite(ctx)
