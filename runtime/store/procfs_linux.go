@@ -118,6 +118,23 @@ func scanUnlinked() ([]unlinked, error) {
 	return found, nil
 }
 
+// ownDescriptors finds this process's descriptors of files by their identity, never by name.
+func ownDescriptors(files map[string]fileID) map[fileID][]int {
+	wanted := map[fileID]bool{}
+	for _, id := range files {
+		wanted[id] = true
+	}
+	found := map[fileID][]int{}
+	_ = eachDescriptor(os.Getpid(), func(fd int, _ string) error {
+		id, _, err := statDescriptor(fd)
+		if err == nil && wanted[id] {
+			found[id] = append(found[id], fd)
+		}
+		return nil // one that was closed meanwhile is not SQLite's log
+	})
+	return found
+}
+
 // identifyDescriptor says what a descriptor of a process has open, unlinked or not. It opens nothing.
 func identifyDescriptor(pid, fd int) (fileID, error) {
 	var stat syscall.Stat_t

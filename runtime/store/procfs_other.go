@@ -36,5 +36,8 @@ func scanHolders(ctx context.Context, w watched) ([]Holder, error) {
 // scanUnlinked finds nothing: these systems do not name unlinked files.
 func scanUnlinked() ([]unlinked, error) { return nil, nil }
 
+// ownDescriptors finds none: these systems do not list them.
+func ownDescriptors(map[string]fileID) map[fileID][]int { return nil }
+
 // commandLine is not available.
 func commandLine(int) []string { return nil }

@@ -50,6 +50,7 @@ type Store struct {
 	writes int           // successful write transactions; guarded by gate
 	hot    prepared      // compiled by the first write; guarded by gate
 	guard  guard         // set once by Open
+	header headerWatch   // guarded by gate
 
 	journalMode string // in effect on writer; set once by Open
 
@@ -112,6 +113,11 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		s.log.Info("the filesystem does not allow the journal mode", "wanted", o.JournalMode, "used", s.journalMode)
 	}
 	s.guard = newGuard(path)
+	var application int64
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
+		return nil, s.openError(err)
+	}
+	s.header.accepted = []uint32{uint32(application)}
 	s.log.V(1).Info("session store opened", "journalMode", s.journalMode, "locksVisible", s.guard.locks != heldLocks{})
 	return s, nil
 }

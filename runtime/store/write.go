@@ -165,9 +165,11 @@ func (s *Store) afterWrite(ctx context.Context) {
 	if s.writes%checkpointEvery != 0 {
 		return
 	}
-	if err := s.guard.checkLocks(); err != nil {
-		_ = s.quarantine(err) // the write before it stands; the next one is refused
-		return
+	for _, check := range []func() error{s.guard.checkLocks, s.checkHeader} {
+		if err := check(); err != nil {
+			_ = s.quarantine(err) // the write before it stands; the next one is refused
+			return
+		}
 	}
 	// Passive: it never waits for a reader. Its failure costs nothing but a longer log, so it is not the writer's.
 	if _, err := s.writer.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
