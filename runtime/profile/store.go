@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type lazyStore struct {
 	// inventory is shared with the other stores of the process; nil means this store looks for itself.
 	inventory *store.Inventory
 
+	probe  sync.Once
 	mu     sync.Mutex
 	open   *store.Store
 	users  int
@@ -43,6 +45,7 @@ func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func()
 		return nil, nil, store.ErrClosed
 	}
 	if l.open == nil {
+		l.probe.Do(l.mentionFilesystem)
 		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock, Inventory: l.inventory})
 		if err != nil {
 			return nil, nil, err
@@ -56,6 +59,13 @@ func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func()
 	l.users++
 	var once sync.Once
 	return l.open, func() { once.Do(l.release) }, nil
+}
+
+// mentionFilesystem says once when the store is where stores were seen damaged.
+func (l *lazyStore) mentionFilesystem() {
+	if kind, risky := store.ProbeFilesystem(filepath.Dir(l.path)); risky {
+		l.log.Info("session stores were seen damaged on this kind of filesystem: keep the home on a local disk", "filesystem", kind, "store", l.path)
+	}
 }
 
 func (l *lazyStore) release() {

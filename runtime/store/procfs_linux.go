@@ -15,25 +15,27 @@ import (
 
 const procDir = "/proc"
 
-// scanHolders judges every other process of the machine.
-func scanHolders(ctx context.Context, w watched) ([]Holder, error) {
+// scanHolders judges every other process of the machine against every watched store.
+func scanHolders(ctx context.Context, wanted map[string]watched, holders map[string][]Holder) error {
 	pids, err := listPIDs()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var holders []Holder
 	for _, pid := range pids {
 		if ctx.Err() != nil {
-			return holders, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		if pid == os.Getpid() {
 			continue
 		}
-		if h, ok := judgeHolder(readProcess(pid), w); ok {
-			holders = append(holders, h)
+		p := readProcess(pid)
+		for path, w := range wanted {
+			if h, ok := judgeHolder(p, w); ok {
+				holders[path] = append(holders[path], h)
+			}
 		}
 	}
-	return holders, nil
+	return nil
 }
 
 // listPIDs returns the processes by ascending pid.

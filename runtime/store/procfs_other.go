@@ -12,7 +12,18 @@ import (
 )
 
 // scanHolders asks lsof, the only listing of open files that other systems share. Without it quiet cannot be proven.
-func scanHolders(ctx context.Context, w watched) ([]Holder, error) {
+func scanHolders(ctx context.Context, wanted map[string]watched, holders map[string][]Holder) error {
+	for path, w := range wanted {
+		found, err := askLsof(ctx, w)
+		if err != nil {
+			return err
+		}
+		holders[path] = found
+	}
+	return nil
+}
+
+func askLsof(ctx context.Context, w watched) ([]Holder, error) {
 	if len(w.names) == 0 {
 		return nil, nil
 	}

@@ -70,9 +70,9 @@ type Inventory struct {
 func NewInventory(c clock.PassiveClock) *Inventory { return &Inventory{clock: c, scan: scanUnlinked} }
 
 // Retired lists the processes, this one included, that hold a deleted log or shared memory of the store at path. The
-// error says that nothing could be listed.
+// error says that nothing could be listed. Only Linux shows them; elsewhere the list is empty.
 //
-// Implements S-130.
+// Implements S-130 and S-146.
 func (i *Inventory) Retired(path string) ([]Holder, error) {
 	path, err := resolvePath(path)
 	if err != nil {
@@ -85,17 +85,9 @@ func (i *Inventory) Retired(path string) ([]Holder, error) {
 	}
 	found, err := i.found, i.err
 	i.mu.Unlock()
-	return retiredGenerations(found, path, identify), err
-}
-
-// RetiredHolders lists the processes, this one included, that hold a deleted log or shared memory of the store at
-// path, with their command lines. Only Linux shows them; elsewhere the list is empty.
-//
-// Implements S-130 and S-146.
-func RetiredHolders(path string) ([]Holder, error) {
-	holders, err := NewInventory(clock.RealClock{}).Retired(path)
-	for i := range holders {
-		holders[i].Command = commandSummary(commandLine(holders[i].PID))
+	holders := retiredGenerations(found, path, identify)
+	for n := range holders {
+		holders[n].Command = commandSummary(commandLine(holders[n].PID))
 	}
 	return holders, err
 }
@@ -113,7 +105,7 @@ const FirstSteps = "quit every Hermes process of this profile, then run hermes d
 // Implements S-131.
 type RetiredError struct {
 	Path string
-	// Holders are the processes, without their commands; empty when they could not be told.
+	// Holders are the processes; empty when they could not be told.
 	Holders []Holder
 	// Opening is true when the store was not opened, false when an open one stopped writing.
 	Opening bool

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -88,7 +89,7 @@ func TestRetiredGenerationRefusesOpen(t *testing.T) {
 				t.Errorf("state.db%s was minted anew: %v", suffix, err)
 			}
 		}
-		holders, err := RetiredHolders(path)
+		holders, err := NewInventory(clock.RealClock{}).Retired(path)
 		if err != nil || len(holders) != 1 || !strings.HasPrefix(holders[0].Command, filepath.Base(os.Args[0])) {
 			t.Errorf("for hermes doctor (S-146): %+v, %v", holders, err)
 		}

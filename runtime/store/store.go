@@ -162,7 +162,7 @@ func (s *Store) refuseRetired(inventory *Inventory) error {
 	}
 	refusal := &RetiredError{Path: s.path, Holders: holders, Opening: true}
 	for _, h := range holders {
-		warn(s.log, "a process holds a deleted log", "holder", describeProcess(h.PID, commandSummary(commandLine(h.PID))), "files", h.Files)
+		warn(s.log, "a process holds a deleted log", "holder", h.String(), "files", h.Files)
 	}
 	return refusal
 }
