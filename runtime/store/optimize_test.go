@@ -37,10 +37,13 @@ func TestOptimize(t *testing.T) {
 	ensure(t, s, "gone")
 	runSQL(t, s, `CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts USING fts5(content, content='messages', content_rowid='id')`)
 	for i := range 60 {
-		stored := say(t, s, "gone", fmt.Sprint(i, strings.Repeat(" word", 2000)))
+		stored := say(t, s, "gone", fmt.Sprint(i, strings.Repeat(fmt.Sprintf(" word%d", i), 1000), words(i)))
 		runSQL(t, s, fmt.Sprintf("INSERT INTO messages_fts(rowid, content) SELECT id, content FROM messages WHERE id = %d", stored[0].ID))
 	}
 	say(t, s, "s", "kept")
+	if err := s.mergeIndex(ctx, "messages_fts", 1); err != nil || rowsIn(t, s, "(SELECT DISTINCT segid FROM messages_fts_idx)") != 1 {
+		t.Errorf("merged a page at a time: %v, several segments", err)
+	}
 	if got, err := s.Optimize(ctx, OptimizeOptions{}); err != nil || got.Vacuumed || len(got.Merged) == 0 {
 		t.Errorf("full file: %+v, %v", got, err)
 	}
@@ -110,4 +113,13 @@ func TestCheckpoint(t *testing.T) {
 	if err := reader.Rollback(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// words are a few hundred that no other document has.
+func words(document int) string {
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, " d%dw%d", document, i)
+	}
+	return b.String()
 }
