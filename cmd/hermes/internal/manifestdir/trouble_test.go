@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -67,11 +68,23 @@ func (r *rig) awaitTrouble() (failures []Failure) {
 	return failures
 }
 
+// replace puts a whole file in place, so that the watcher never sees an empty one.
+func (r *rig) replace(name, content string) {
+	r.t.Helper()
+	temp := filepath.Join(r.t.TempDir(), name)
+	if err := os.WriteFile(temp, []byte(content), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.Rename(temp, filepath.Join(r.dir, name)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // A bad file is one event and one line of hermes status for as long as it is bad in the same way.
 func TestBadFilesAreEventsOncePerChange(t *testing.T) {
 	r := start(t, t.TempDir())
-	r.write("bad.yaml", "kind: [")
-	r.write("good.yaml", configmap("good-beside", "one"))
+	r.replace("bad.yaml", "kind: [")
+	r.replace("good.yaml", configmap("good-beside", "one"))
 	r.await("good-beside=one")
 	first := r.awaitEvents("bad.yaml", 1)
 	if !strings.HasPrefix(first[0], "Warning ManifestNotApplied "+r.dir+"/bad.yaml") {
@@ -87,7 +100,7 @@ func TestBadFilesAreEventsOncePerChange(t *testing.T) {
 	}
 	// Other passes, with the same failure in each.
 	for _, value := range []string{"two", "three"} {
-		r.write("good.yaml", configmap("good-beside", value))
+		r.replace("good.yaml", configmap("good-beside", value))
 		r.await("good-beside=" + value)
 	}
 	if got := r.events("bad.yaml"); len(got) != 1 {
@@ -97,9 +110,9 @@ func TestBadFilesAreEventsOncePerChange(t *testing.T) {
 		t.Errorf("the same failure is written again: %v", err)
 	}
 	// Another failure, then none.
-	r.write("bad.yaml", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n")
+	r.replace("bad.yaml", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n")
 	r.awaitEvents("bad.yaml", 2)
-	r.write("bad.yaml", configmap("good-after-all", "x"))
+	r.replace("bad.yaml", configmap("good-after-all", "x"))
 	r.await("good-after-all=x", "good-beside=three")
 	got := r.awaitEvents("bad.yaml", 3)
 	if last := got[len(got)-1]; !strings.HasPrefix(last, "Normal ManifestApplied ") {
@@ -117,7 +130,7 @@ func TestBadFilesAreEventsOncePerChange(t *testing.T) {
 // The record goes with its writer, and that of another process says nothing.
 func TestTroubleIsThatOfItsWriter(t *testing.T) {
 	r := start(t, t.TempDir())
-	r.write("bad.yaml", "kind: [")
+	r.replace("bad.yaml", "kind: [")
 	r.awaitEvents("bad.yaml", 1)
 	r.awaitTrouble()
 	for pid, start := range map[int]int64{7: 9, 6: 8} {
