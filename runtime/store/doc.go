@@ -12,8 +12,10 @@
 // checkpoint, never the file's integrity. Options.Synchronous "FULL" pays one fsync a commit for the difference,
 // about five times the cost of a small transaction.
 //
-// Tables that other packages own later: delivery_obligations is created by its owner on first use, and the
-// full-text tables are added beside messages, whose row ids are stable for that purpose.
+// Full text. The index can be made anew from messages at any time and is never worth a message: writes do not wait
+// for it, its damage is repaired behind them, and a search reads the rows that it does not have yet.
+//
+// Tables that other packages own later: delivery_obligations is created by its owner on first use.
 //
 // Implements section 2 of spec/gateway-cron-sessions.md: the schema (S-101 to S-106), write contention (S-110 to
 // S-114, S-120) and the guards that a single writer needs (S-133, S-135).

@@ -55,6 +55,8 @@ type Store struct {
 	damage atomic.Pointer[error]
 	pin    *sql.Conn // see quarantine; guarded by gate
 
+	indexer indexer
+
 	sleep  func(context.Context, time.Duration) error
 	random func() float64
 }
@@ -105,6 +107,9 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		s.log.Info("the filesystem does not allow the journal mode", "wanted", o.JournalMode, "used", s.journalMode)
 	}
 	s.guard = newGuard(path)
+	if err := s.prepareIndex(ctx); err != nil {
+		return nil, s.openError(err)
+	}
 	s.log.V(1).Info("session store opened", "journalMode", s.journalMode, "locksVisible", s.guard.locks != heldLocks{})
 	return s, nil
 }
@@ -211,6 +216,7 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.stopIndexing()
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
 	return s.shut()
