@@ -182,7 +182,6 @@ func (s *Store) reconcileSchema(ctx context.Context) error {
 		return &SchemaError{Reason: "has an older schema: start its profile once, which brings it up to date"}
 	}
 	s.log.Info("updating session store schema", "version", SchemaVersion, "statements", len(plan))
-	nothing := func() error { return nil }
 	return s.transact(ctx, budget, nothing, func(ctx context.Context, tx *sql.Tx) error {
 		for _, statement := range plan {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {

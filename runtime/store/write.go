@@ -34,23 +34,11 @@ func (s *Store) write(ctx context.Context, budget time.Duration, fn func(context
 func (s *Store) transact(
 	ctx context.Context, budget time.Duration, before func() error, fn func(context.Context, *sql.Tx) error,
 ) error {
-	if s.readOnly {
-		return ErrReadOnly
-	}
 	started := s.clock.Now()
-	if err := s.enter(ctx, budget); err != nil {
+	if err := s.admit(ctx, budget); err != nil {
 		return err
 	}
 	defer func() { <-s.gate }()
-	if s.closed.Load() {
-		return ErrClosed
-	}
-	if err := s.refusal(); err != nil {
-		return err
-	}
-	if err := s.guard.checkFiles(); err != nil {
-		return s.quarantine(err)
-	}
 	restore, err := s.shortenEngineWait(ctx, budget)
 	if err != nil {
 		return s.judge(ctx, err)
@@ -69,6 +57,32 @@ func (s *Store) transact(
 	}
 	s.afterWrite(ctx)
 	return nil
+}
+
+// admit waits for the write connection and makes sure that it may be used. When it returns nil the caller holds the
+// gate and gives it back.
+//
+// Implements S-130 for writes.
+func (s *Store) admit(ctx context.Context, budget time.Duration) error {
+	if s.readOnly {
+		return ErrReadOnly
+	}
+	if err := s.enter(ctx, budget); err != nil {
+		return err
+	}
+	err := s.refusal()
+	if s.closed.Load() {
+		err = ErrClosed
+	}
+	if err == nil {
+		if moved := s.guard.checkFiles(); moved != nil {
+			err = s.quarantine(moved)
+		}
+	}
+	if err != nil {
+		<-s.gate
+	}
+	return err
 }
 
 // enter waits for the write connection, at most budget.
