@@ -26,7 +26,7 @@ const (
 	ftsQuietMost = 15
 )
 
-// indexer builds the full-text index of one store in the background. The zero value is idle.
+// indexer builds the full-text index of one store in the background.
 type indexer struct {
 	mu      sync.Mutex
 	running bool
@@ -36,6 +36,7 @@ type indexer struct {
 	done    chan struct{}
 
 	appended atomic.Int64 // counts Appends
+	pause    func(context.Context, time.Duration) error
 }
 
 // prepareIndex makes the full-text index what this program needs, or at least keeps it from standing in the way: a
@@ -110,7 +111,6 @@ func (s *Store) repairIndex(ctx context.Context, cause error) error {
 		return nil
 	}
 	s.log.Error(cause, "the full-text index is damaged: it is made anew; no message is lost")
-	nothing := func() error { return nil }
 	err := s.transact(ctx, RoutineBudget, nothing, func(ctx context.Context, tx *sql.Tx) error { return recreateFTS(ctx, tx) })
 	if err == nil {
 		s.startIndexing()
@@ -216,7 +216,7 @@ func (s *Store) fillIndex(ctx context.Context) {
 			s.log.V(1).Info("full-text index is complete", "rows", rows, "took", s.clock.Since(started))
 			return
 		}
-		if err := s.sleep(ctx, s.clock.Since(begun)); err != nil {
+		if err := s.indexer.pause(ctx, s.clock.Since(begun)); err != nil {
 			return
 		}
 	}
@@ -226,7 +226,7 @@ func (s *Store) fillIndex(ctx context.Context) {
 func (s *Store) untilQuiet(ctx context.Context) bool {
 	for range ftsQuietMost {
 		seen := s.indexer.appended.Load()
-		if err := s.sleep(ctx, ftsQuiet); err != nil {
+		if err := s.indexer.pause(ctx, ftsQuiet); err != nil {
 			return false
 		}
 		if s.indexer.appended.Load() == seen {
@@ -239,7 +239,6 @@ func (s *Store) untilQuiet(ctx context.Context) bool {
 // indexStep indexes a few rows in one transaction that also moves the mark: first the newest that wait, then, while
 // an index is being built, those below the floor. Killed at any moment, the next step goes on where this one was.
 func (s *Store) indexStep(ctx context.Context) (rows int64, left bool, err error) {
-	nothing := func() error { return nil }
 	err = s.transact(ctx, RoutineBudget, nothing, func(ctx context.Context, tx *sql.Tx) error {
 		rows, left = 0, false
 		state, err := readFTS(ctx, tx)

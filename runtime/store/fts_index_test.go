@@ -12,7 +12,7 @@ import (
 	"github.com/go-logr/logr/testr"
 )
 
-func runSQL(t testing.TB, s *Store, statements ...string) {
+func directly(t testing.TB, s *Store, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		if _, err := s.writer.Exec(statement); err != nil {
@@ -21,11 +21,17 @@ func runSQL(t testing.TB, s *Store, statements ...string) {
 	}
 }
 
-// checkIndex has FTS5 compare its two indexes with the messages.
+// checkIndex has FTS5 compare each index with itself.
 func checkIndex(t testing.TB, s *Store) {
 	t.Helper()
-	runSQL(t, s, "INSERT INTO messages_fts(messages_fts) VALUES ('integrity-check')",
+	directly(t, s, "INSERT INTO messages_fts(messages_fts) VALUES ('integrity-check')",
 		"INSERT INTO messages_fts_trigram(messages_fts_trigram) VALUES ('integrity-check')")
+}
+
+// checkAgreement has FTS5 compare the complete index of words with the messages.
+func checkAgreement(t testing.TB, s *Store) {
+	t.Helper()
+	directly(t, s, "INSERT INTO messages_fts(messages_fts, rank) VALUES ('integrity-check', 1)")
 }
 
 func indexed(t testing.TB, s *Store) (rows int) {
@@ -40,7 +46,7 @@ func TestNewRowsAreIndexedInTheBackground(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, storePath(t), testOptions(t))
 	slept := make(chan time.Duration)
-	s.sleep = func(ctx context.Context, d time.Duration) error {
+	s.indexer.pause = func(ctx context.Context, d time.Duration) error {
 		select {
 		case slept <- d:
 			return nil
@@ -92,7 +98,7 @@ func TestIndexFollowsChangesAndDeletes(t *testing.T) {
 	rows := say(t, s, "s", "first apple", "second apple", "third apple")
 	indexAll(t, s)
 	waiting := say(t, s, "s", "fourth apple", "fifth apple")
-	runSQL(t, s,
+	directly(t, s,
 		"UPDATE messages SET content = 'first pear' WHERE id = "+strconv.FormatInt(rows[0].ID, 10),
 		"DELETE FROM messages WHERE id = "+strconv.FormatInt(rows[1].ID, 10),
 		"UPDATE messages SET content = 'fourth pear' WHERE id = "+strconv.FormatInt(waiting[0].ID, 10),
@@ -103,6 +109,7 @@ func TestIndexFollowsChangesAndDeletes(t *testing.T) {
 	checkIndex(t, s)
 	indexAll(t, s)
 	checkIndex(t, s)
+	checkAgreement(t, s)
 	if got := found(t, s, SearchOptions{Query: "apple"}); len(got) != 0 {
 		t.Errorf("found %q", got)
 	}
@@ -137,7 +144,7 @@ func TestIndexIsBuiltInSteps(t *testing.T) {
 			}
 			say(t, s, "s", texts...)
 			indexAll(t, s)
-			runSQL(t, s, spoil...)
+			directly(t, s, spoil...)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -166,6 +173,7 @@ func TestIndexIsBuiltInSteps(t *testing.T) {
 			}
 			indexAll(t, s)
 			checkIndex(t, s)
+			checkAgreement(t, s)
 			result, err := s.Search(ctx, SearchOptions{Query: "apple", Limit: MaxSearchLimit})
 			if err != nil || len(result.Hits) != 193 || result.Unindexed != 0 {
 				t.Errorf("found %d, %d not indexed, %v", len(result.Hits), result.Unindexed, err)
@@ -203,12 +211,12 @@ func TestS120IndexDamageLosesNoRow(t *testing.T) {
 			ensure(t, s, "s")
 			rows := say(t, s, "s", "apple one", "apple two")
 			indexAll(t, s)
-			runSQL(t, s, damage...)
+			directly(t, s, damage...)
 			s.readers.SetMaxIdleConns(0)
 
 			say(t, s, "s", "apple three")
 			exec := func(statement string) {
-				err := s.transact(ctx, RoutineBudget, func() error { return nil }, func(ctx context.Context, tx *sql.Tx) error {
+				err := s.transact(ctx, RoutineBudget, nothing, func(ctx context.Context, tx *sql.Tx) error {
 					_, err := tx.ExecContext(ctx, statement, rows[0].ID)
 					return err
 				})
@@ -226,6 +234,7 @@ func TestS120IndexDamageLosesNoRow(t *testing.T) {
 			}
 			indexAll(t, s)
 			checkIndex(t, s)
+			checkAgreement(t, s)
 			if got := found(t, s, SearchOptions{Query: "apple"}); len(got) != 2 {
 				t.Errorf("found %q", got)
 			}
@@ -247,7 +256,7 @@ func TestSearchRepairsADamagedIndex(t *testing.T) {
 		ensure(t, s, "s")
 		say(t, s, "s", "apple one", "apple two")
 		indexAll(t, s)
-		runSQL(t, s, damage)
+		directly(t, s, damage)
 		for range 2 {
 			if got := found(t, s, SearchOptions{Query: "apple", Limit: 5}); len(got) != 2 {
 				t.Errorf("%s: found %q", damage, got)
@@ -269,7 +278,7 @@ func TestSearchReadOnly(t *testing.T) {
 	for _, drop := range []bool{false, true} {
 		if drop {
 			s = still(t, path)
-			runSQL(t, s, "DROP TABLE messages_fts")
+			directly(t, s, "DROP TABLE messages_fts")
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -288,7 +297,7 @@ func TestSearchReadOnly(t *testing.T) {
 func TestSearchIsBounded(t *testing.T) {
 	s := still(t, storePath(t))
 	ensure(t, s, "s")
-	runSQL(t, s, `INSERT INTO messages (session_id, role, content, timestamp)
+	directly(t, s, `INSERT INTO messages (session_id, role, content, timestamp)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < `+strconv.Itoa(scanRows+5)+`)
 		SELECT 's', 'user', CASE WHEN i <= 10 THEN 'ab' ELSE '-' END, i FROM n`,
 		"UPDATE state_meta SET value = (SELECT MAX(id) FROM messages) WHERE key = 'fts_indexed_through'")

@@ -140,8 +140,10 @@ func (f *finder) run(ctx context.Context, q querier) error {
 const hitColumns = `m.id, m.session_id, COALESCE(s.title, ''), s.source, m.role, COALESCE(m.tool_name, ''), m.timestamp`
 
 // hitFilter keeps what may be shown and what the options ask for. A row that is neither active nor compacted was
-// taken back.
-const hitFilter = ` AND (m.active = 1 OR m.compacted = 1) AND (? = '' OR m.session_id = ?) AND (? = '' OR m.role = ?)
+// taken back; one that a compaction kept is in the file twice and the later one is shown.
+const hitFilter = ` AND (m.active = 1 OR m.compacted = 1 AND NOT EXISTS (
+		SELECT 1 FROM messages c WHERE c.session_id = m.session_id AND c.id > m.id AND c.timestamp = m.timestamp
+		AND c.role = m.role AND c.content IS m.content AND (c.active = 1 OR c.compacted = 1))) AND (? = '' OR m.session_id = ?) AND (? = '' OR m.role = ?)
 	AND (? = '' OR s.source = ?) AND m.timestamp >= ? AND m.timestamp <= ? AND COALESCE(s.hidden, 0) <= ?`
 
 func (f *finder) filters(first ...any) []any {

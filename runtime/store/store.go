@@ -85,6 +85,7 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	s := &Store{
 		path: path, log: o.Log.WithValues("store", path), clock: o.Clock, readOnly: o.ReadOnly, lock: lock,
 		gate: make(chan struct{}, 1), sleep: sleepContext, random: rand.Float64,
+		indexer: indexer{pause: sleepContext},
 	}
 	defer func() {
 		if err != nil {
