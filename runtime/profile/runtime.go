@@ -93,6 +93,7 @@ type Runtime struct {
 	mu       sync.Mutex
 	engine   *engine
 	running  map[string]context.CancelCauseFunc // by session
+	freed    chan struct{}                      // closed when the next of them is over
 	hadKey   bool                               // a model key was seen in this runtime's life
 	closed   bool
 	draining bool

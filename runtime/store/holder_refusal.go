@@ -66,3 +66,13 @@ func doubt(h Holder) string {
 	}
 	return describeProcess(h.PID, h.Command) + ": " + string(reason)
 }
+
+// String is how one holder is told to people, as in a Refusal.
+func (h Holder) String() string {
+	switch {
+	case len(h.Files) > 0:
+		return describeProcess(h.PID, h.Command) + ": " + strings.Join(h.Files, ", ")
+	default:
+		return doubt(h)
+	}
+}
