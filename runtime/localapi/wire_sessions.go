@@ -102,7 +102,8 @@ type MaintenanceResult struct {
 	SizeBytes      int64 `json:"size_bytes,omitempty"`
 	FreeBytes      int64 `json:"free_bytes,omitempty"`
 	SizeAfterBytes int64 `json:"size_after_bytes,omitempty"`
-	Vacuumed       bool  `json:"vacuumed,omitempty"`
+	// Vacuumed says whether the file was rewritten, or would be.
+	Vacuumed bool `json:"vacuumed,omitempty"`
 	// IndexVersion is the layout of the full-text index before, IndexMissing the messages it lacked.
 	IndexVersion string `json:"index_version,omitempty"`
 	IndexMissing int64  `json:"index_missing,omitempty"`

@@ -35,6 +35,7 @@ type Maintained struct {
 	Index  store.IndexState
 	// Indexed counts messages that were put into the index.
 	Indexed int64
+	// Optimized is what was done; a dry run only says in Vacuumed whether the file would be rewritten.
 	store.Optimized
 }
 
@@ -42,10 +43,12 @@ type Maintained struct {
 //
 // Implements S-140, with S-144 and S-145 in the store.
 func (r *Runtime) OptimizeStore(ctx context.Context, m Maintenance) (Maintained, error) {
-	return r.maintain(ctx, m, func(s *store.Store, done *Maintained) (err error) {
+	done, err := r.maintain(ctx, m, func(s *store.Store, done *Maintained) (err error) {
 		done.Optimized, err = s.Optimize(ctx, store.OptimizeOptions{})
 		return err
 	})
+	done.Vacuumed = done.Vacuumed || m.DryRun && done.Before.VacuumPays()
+	return done, err
 }
 
 // OptimizeStorage brings the full-text index to the layout of this program and rewrites the file.

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// ftsVersion is the layout of the full-text index, recorded in state_meta apart from the schema version: the index
+// IndexLayout is the layout of the full-text index, recorded in state_meta apart from the schema version: the index
 // can be made anew from messages at any time.
-const ftsVersion = "3"
+const IndexLayout = "3"
 
 // Keys of state_meta. Rows are indexed from metaFTSFloor, which exists only while an index is being built and rows
 // below it are missing, through metaFTSThrough; newer rows wait.
@@ -95,7 +95,7 @@ type ftsSpan struct {
 // current is true when the index is of this layout, statement by statement: another program may have written the
 // same version over tables of its own.
 func (f ftsState) current() bool {
-	if f.version != ftsVersion {
+	if f.version != IndexLayout {
 		return false
 	}
 	want := ftsLayout()
@@ -212,7 +212,7 @@ func markFTS(ctx context.Context, c ftsConn) error {
 	if err := c.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) FROM messages").Scan(&newest); err != nil {
 		return err
 	}
-	err := errors.Join(writeMeta(ctx, c, metaFTSVersion, ftsVersion), writeMeta(ctx, c, metaFTSThrough, strconv.FormatInt(newest, 10)))
+	err := errors.Join(writeMeta(ctx, c, metaFTSVersion, IndexLayout), writeMeta(ctx, c, metaFTSThrough, strconv.FormatInt(newest, 10)))
 	if newest == 0 || err != nil {
 		return errors.Join(err, deleteMeta(ctx, c, metaFTSFloor))
 	}
