@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -209,12 +211,50 @@ func TestSessionsErrors(t *testing.T) {
 // Nobody opens a store that another process owns and does not serve.
 func TestSessionsStoreInUse(t *testing.T) {
 	r := newSessionRoot(t)
-	s, err := store.Open(t.Context(), r.paths.Store(), store.Options{})
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	r.check(75, []string{"is in use by process", "stop it"}, "list", "-p", "alice")
+	owner := exec.CommandContext(t.Context(), self)
+	owner.Env = append(os.Environ(), ownerEnv+"="+r.paths.Store())
+	release, err := owner.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(release.Close(), owner.Wait()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := said.Read(make([]byte, 1)); err != nil { // it has the store
+		t.Fatal(err)
+	}
+	r.check(75, []string{fmt.Sprintf("is in use by process %d", owner.Process.Pid), "stop it"}, "list", "-p", "alice")
+}
+
+// ownerEnv makes the test binary a process that owns a store until its standard input ends.
+const ownerEnv = "HERMES_TEST_OWN_STORE"
+
+func ownStore(path string) int {
+	s, err := store.Open(context.Background(), path, store.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Print("y")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := s.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // S-140, S-141: a foreign program that has the store open stops the three maintenance verbs; looking is free.
@@ -237,7 +277,7 @@ func TestS140SessionsRefusal(t *testing.T) {
 	for _, args := range [][]string{{"optimize"}, {"optimize-storage"}, {"prune", "--yes"}} {
 		verb := args[0]
 		args = append(args, "-p", "alice")
-		got := r.check(1, []string{"hermes sessions " + verb + " refused: other processes have", who, "hermes gateway stop -p alice", "--force"}, args...)
+		got := r.check(1, []string{"hermes sessions " + verb + " refused: other processes have", who, "started with -p alice", "--force"}, args...)
 		if got.stdout != "" || !strings.Contains(got.stderr, "\n") {
 			t.Errorf("the refusal is not in lines on standard error: %s", got)
 		}

@@ -3,6 +3,7 @@ package localapi
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"hermes.dev/hermes/runtime/agent"
@@ -51,7 +52,11 @@ func (h *handler) maintain(w http.ResponseWriter, r *http.Request, p Profile) er
 		return err
 	}
 	for _, holder := range done.Holders {
-		out.PassedOver = append(out.PassedOver, holder.String())
+		what := strings.Join(holder.Files, ", ")
+		if what == "" {
+			what = holder.Uninspectable
+		}
+		out.PassedOver = append(out.PassedOver, holder.String()+": "+what)
 	}
 	out.SizeBytes, out.FreeBytes, out.SizeAfterBytes = done.Before.SizeBytes, done.Before.FreeBytes, done.BytesAfter
 	out.Vacuumed, out.Merged, out.Indexed = done.Vacuumed, done.Merged, done.Indexed

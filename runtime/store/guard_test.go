@@ -143,8 +143,8 @@ func TestFindLocks(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.id, func(t *testing.T) {
-			got, err := findLocks(strings.NewReader(c.list), 42, main, shm)
-			if err != nil || got != c.want {
+			locks, err := parseLocks(strings.NewReader(c.list))
+			if got := findLocks(locks, 42, main, shm); err != nil || got != c.want {
 				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
 			}
 		})

@@ -24,6 +24,11 @@ type Holder struct {
 	Uninspectable string
 }
 
+// String is `PID 7 (hermes gateway run)`.
+//
+// Implements S-119.
+func (h Holder) String() string { return describeProcess(h.PID, h.Command) }
+
 // ScanFailedPID is the PID of the Holder that stands for a scan that failed.
 const ScanFailedPID = -1
 
@@ -39,13 +44,29 @@ const deletedMark = " (deleted)"
 //
 // Implements S-142.
 func ScanHolders(ctx context.Context, dbPath string) ([]Holder, error) {
-	w, err := watch(dbPath)
-	var holders []Holder
-	if err == nil {
-		holders, err = scanHolders(ctx, w)
+	holders, err := ScanHoldersOf(ctx, dbPath)
+	return holders[dbPath], err
+}
+
+// ScanHoldersOf is ScanHolders for several stores in one walk over the processes, by the paths it was given.
+func ScanHoldersOf(ctx context.Context, dbPaths ...string) (map[string][]Holder, error) {
+	holders, wanted := map[string][]Holder{}, map[string]watched{}
+	failed := func(path string, err error) {
+		holders[path] = append([]Holder{{PID: ScanFailedPID, Uninspectable: err.Error()}}, holders[path]...)
 	}
-	if err != nil {
-		holders = append([]Holder{{PID: ScanFailedPID, Uninspectable: err.Error()}}, holders...)
+	for _, path := range dbPaths {
+		w, err := watch(path)
+		if err != nil {
+			failed(path, err)
+			continue
+		}
+		wanted[path] = w
+	}
+	err := scanHolders(ctx, wanted, holders)
+	for path := range wanted {
+		if err != nil {
+			failed(path, err)
+		}
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return holders, fmt.Errorf("holder scan: %w", cause)

@@ -43,11 +43,11 @@ func (r Refusal) String() string {
 		line("  Not everything could be inspected, so quiet cannot be proven: %s", doubts[0])
 	}
 	line("Rewriting the store under them would strand every agent that has it open.")
-	selector := ""
+	whose := "of this profile"
 	if r.Profile != "" {
-		selector = " -p " + r.Profile
+		whose = "started with -p " + r.Profile
 	}
-	line("Stop them first: quit every Hermes program of this profile, or run hermes gateway stop%s.", selector)
+	line("Stop them first: quit every Hermes program %s; hermes down stops the gateway.", whose)
 	if !r.NoForce {
 		line("To go ahead anyway, repeat the command with --force.")
 	}
@@ -65,14 +65,4 @@ func doubt(h Holder) string {
 		return string(reason)
 	}
 	return describeProcess(h.PID, h.Command) + ": " + string(reason)
-}
-
-// String is how one holder is told to people, as in a Refusal.
-func (h Holder) String() string {
-	switch {
-	case len(h.Files) > 0:
-		return describeProcess(h.PID, h.Command) + ": " + strings.Join(h.Files, ", ")
-	default:
-		return doubt(h)
-	}
 }

@@ -189,7 +189,7 @@ func TestRefusalText(t *testing.T) {
   PID 90 (hermes chat): state.db, state.db-wal
   Not everything could be inspected, so quiet cannot be proven: PID 80 (hermes): permission denied ` + strings.Repeat("x", 101) + `…
 Rewriting the store under them would strand every agent that has it open.
-Stop them first: quit every Hermes program of this profile, or run hermes gateway stop -p coder.
+Stop them first: quit every Hermes program started with -p coder; hermes down stops the gateway.
 To go ahead anyway, repeat the command with --force.
 Guide: docs/session-storage-recovery.md
 `

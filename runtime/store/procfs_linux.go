@@ -15,25 +15,27 @@ import (
 
 const procDir = "/proc"
 
-// scanHolders judges every other process of the machine.
-func scanHolders(ctx context.Context, w watched) ([]Holder, error) {
+// scanHolders judges every other process of the machine against every watched store.
+func scanHolders(ctx context.Context, wanted map[string]watched, holders map[string][]Holder) error {
 	pids, err := listPIDs()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var holders []Holder
 	for _, pid := range pids {
 		if ctx.Err() != nil {
-			return holders, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		if pid == os.Getpid() {
 			continue
 		}
-		if h, ok := judgeHolder(readProcess(pid), w); ok {
-			holders = append(holders, h)
+		p := readProcess(pid)
+		for path, w := range wanted {
+			if h, ok := judgeHolder(p, w); ok {
+				holders[path] = append(holders[path], h)
+			}
 		}
 	}
-	return holders, nil
+	return nil
 }
 
 // listPIDs returns the processes by ascending pid.
@@ -92,6 +94,47 @@ func eachDescriptor(pid int, visit func(fd int, target string) error) error {
 		}
 	}
 	return first
+}
+
+// scanUnlinked lists the deleted logs and shared memories of any database that processes have open, as far as this
+// user may see. Processes it may not look into are passed over: a store is private to its user (S-105).
+func scanUnlinked() ([]unlinked, error) {
+	pids, err := listPIDs()
+	if err != nil {
+		return nil, err
+	}
+	var found []unlinked
+	for _, pid := range pids {
+		_ = eachDescriptor(pid, func(fd int, target string) error {
+			name, deleted := strings.CutSuffix(target, deletedMark)
+			if !deleted || !strings.HasSuffix(name, "-wal") && !strings.HasSuffix(name, "-shm") {
+				return nil
+			}
+			id, err := identifyDescriptor(pid, fd)
+			if err == nil {
+				found = append(found, unlinked{pid: pid, descriptor: descriptor{target: target, id: id}})
+			}
+			return err
+		})
+	}
+	return found, nil
+}
+
+// ownDescriptors finds this process's descriptors of files by their identity, never by name.
+func ownDescriptors(files map[string]fileID) map[fileID][]int {
+	wanted := map[fileID]bool{}
+	for _, id := range files {
+		wanted[id] = true
+	}
+	found := map[fileID][]int{}
+	_ = eachDescriptor(os.Getpid(), func(fd int, _ string) error {
+		id, _, err := statDescriptor(fd)
+		if err == nil && wanted[id] {
+			found[id] = append(found[id], fd)
+		}
+		return nil // one that was closed meanwhile is not SQLite's log
+	})
+	return found
 }
 
 // identifyDescriptor says what a descriptor of a process has open, unlinked or not. It opens nothing.

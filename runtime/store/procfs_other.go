@@ -12,7 +12,18 @@ import (
 )
 
 // scanHolders asks lsof, the only listing of open files that other systems share. Without it quiet cannot be proven.
-func scanHolders(ctx context.Context, w watched) ([]Holder, error) {
+func scanHolders(ctx context.Context, wanted map[string]watched, holders map[string][]Holder) error {
+	for path, w := range wanted {
+		found, err := askLsof(ctx, w)
+		if err != nil {
+			return err
+		}
+		holders[path] = found
+	}
+	return nil
+}
+
+func askLsof(ctx context.Context, w watched) ([]Holder, error) {
 	if len(w.names) == 0 {
 		return nil, nil
 	}
@@ -32,6 +43,12 @@ func scanHolders(ctx context.Context, w watched) ([]Holder, error) {
 	}
 	return parseOpenFiles(strings.NewReader(string(text)), os.Getpid())
 }
+
+// scanUnlinked finds nothing: these systems do not name unlinked files.
+func scanUnlinked() ([]unlinked, error) { return nil, nil }
+
+// ownDescriptors finds none: these systems do not list them.
+func ownDescriptors(map[string]fileID) map[fileID][]int { return nil }
 
 // commandLine is not available.
 func commandLine(int) []string { return nil }

@@ -53,6 +53,9 @@ func (s *Store) transact(
 	}
 	err = s.patiently(ctx, left, op)
 	if err = s.survivingIndexDamage(ctx, budget, err, op); err != nil {
+		if budget == TranscriptBudget && errors.Is(err, ErrContended) {
+			s.warnOwners()
+		}
 		return s.judge(ctx, err)
 	}
 	s.afterWrite(ctx)
@@ -163,9 +166,11 @@ func (s *Store) afterWrite(ctx context.Context) {
 	if s.writes%checkpointEvery != 0 {
 		return
 	}
-	if err := s.guard.checkLocks(); err != nil {
-		_ = s.quarantine(err) // the write before it stands; the next one is refused
-		return
+	for _, check := range []func() error{s.guard.checkLocks, s.checkHeader} {
+		if err := check(); err != nil {
+			_ = s.quarantine(err) // the write before it stands; the next one is refused
+			return
+		}
 	}
 	// Passive: it never waits for a reader. Its failure costs nothing but a longer log, so it is not the writer's.
 	if _, err := s.writer.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
@@ -173,23 +178,40 @@ func (s *Store) afterWrite(ctx context.Context) {
 	}
 }
 
-// read runs fn on the read connections.
+// read runs fn on the read connections. A connection that is opened while the log's name is gone would mint another
+// log, so reading needs the files in place as writing does.
+//
+// Implements S-130 for reads.
 func (s *Store) read(ctx context.Context, fn func(*db.Queries) error) error {
 	if s.closed.Load() {
 		return ErrClosed
+	}
+	if err := s.refusal(); errors.Is(err, ErrReplaced) {
+		return err
+	}
+	if err := s.guard.checkFiles(); err != nil {
+		return s.underGate(ctx, err, s.quarantine)
 	}
 	err := s.patiently(ctx, ReadBudget, func() error { return fn(s.queries) })
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if !structuralDamage(err) || s.readOnly {
+	if !structuralDamage(err) {
 		return s.judge(ctx, err)
 	}
-	if gateErr := s.enter(ctx, ReadBudget); gateErr != nil {
-		return errors.Join(err, gateErr)
+	return s.underGate(ctx, err, func(err error) error { return s.judge(ctx, err) })
+}
+
+// underGate lets judge quarantine the handle, for which a writable store's caller must hold the gate.
+func (s *Store) underGate(ctx context.Context, cause error, judge func(error) error) error {
+	if s.readOnly {
+		return judge(cause)
+	}
+	if err := s.enter(ctx, ReadBudget); err != nil {
+		return errors.Join(cause, err)
 	}
 	defer func() { <-s.gate }()
-	return s.judge(ctx, err)
+	return judge(cause)
 }
 
 // judge turns a failure into the error a caller sees and quarantines the handle when the file is damaged. A writable
@@ -213,8 +235,11 @@ func (s *Store) quarantine(cause error) error {
 		return *s.damage.Load()
 	}
 	s.log.Error(cause, "session store quarantined: nothing more is written through this handle")
-	if errors.Is(cause, ErrCorrupt) && s.readers != nil {
+	switch {
+	case errors.Is(cause, ErrCorrupt) && s.readers != nil:
 		s.pin = pinReader(s.readers)
+	case errors.Is(cause, ErrReplaced):
+		s.captureRetired(Classify(cause))
 	}
 	return cause
 }
