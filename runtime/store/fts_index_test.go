@@ -325,3 +325,66 @@ func TestIndexDamageIsToldFromOtherErrors(t *testing.T) {
 		t.Error("quarantined")
 	}
 }
+
+// indexSteps is a helper process that builds the index and says after each step that it was durable.
+func indexSteps(ctx context.Context, s *Store) int {
+	s.stopIndexing()
+	for {
+		_, left, err := s.indexStep(ctx)
+		if err != nil {
+			fmt.Println("error", err)
+			return 1
+		}
+		if !left {
+			return 0
+		}
+		fmt.Println("step")
+	}
+}
+
+// A process that is killed while it builds the index leaves one that goes on where it was and agrees with the rows.
+func TestIndexSurvivesKill(t *testing.T) {
+	path := storePath(t)
+	s := still(t, path)
+	ensure(t, s, "s")
+	texts := make([]string, 40*ftsStepRows)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("apple %d", i)
+	}
+	say(t, s, "s", texts...)
+	directly(t, s, "UPDATE state_meta SET value = '0' WHERE key = 'fts_storage_version'") // an older layout
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := 0
+	for range 3 {
+		c := startChild(t, "index", path)
+		for range 3 {
+			if !c.lines.Scan() || c.lines.Text() != "step" {
+				t.Fatalf("helper said %q", c.lines.Text())
+			}
+		}
+		if err := c.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.cmd.Wait() // killed
+
+		s = still(t, path)
+		checkIndex(t, s)
+		n := indexed(t, s)
+		if n < before+3*ftsStepRows {
+			t.Errorf("%d rows are indexed after the kill, want those of before (%d) and of three steps", n, before)
+		}
+		before = n
+		if n == len(texts) {
+			t.Fatal("the helper was done before it was killed: give it more rows")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = still(t, path)
+	indexAll(t, s)
+	checkIndex(t, s)
+	checkAgreement(t, s)
+}
