@@ -145,6 +145,17 @@ func TestCaptureAborts(t *testing.T) {
 		"S-132 descriptor now another file": {func(c *capture) {
 			c.stat = func(int) (fileID, int64, error) { return fileID{1, 1}, 1, nil }
 		}, nil},
+		"S-132 descriptor became another file meanwhile": {func(c *capture) {
+			read := false
+			c.read = func(fd int, p []byte, offset int64) (int, error) { read = true; return pread(fd, p, offset) }
+			c.stat = func(fd int) (fileID, int64, error) {
+				id, size, err := statDescriptor(fd)
+				if read {
+					read, id = false, fileID{1, 1}
+				}
+				return id, size, err
+			}
+		}, nil},
 	} {
 		t.Run(id, func(t *testing.T) {
 			c := s.testCapture()

@@ -112,6 +112,9 @@ func TestMovedFilesStopWrites(t *testing.T) {
 			if _, err := s.Append(ctx, "s", Message{Role: "user"}); !errors.Is(err, want) {
 				t.Errorf("write after the file came back: %v, want the first cause", err)
 			}
+			if _, err := s.Messages(ctx, "s"); !errors.Is(err, want) {
+				t.Errorf("read after the file came back: %v, want the first cause", err)
+			}
 			release(t, s)
 		})
 	}

@@ -56,7 +56,7 @@ func (s *Store) Optimize(ctx context.Context, o OptimizeOptions) (Optimized, err
 		return done, err
 	}
 	for _, table := range indexes {
-		if err := s.mergeIndex(ctx, table); err != nil {
+		if err := s.mergeIndex(ctx, table, mergePages); err != nil {
 			return done, fmt.Errorf("merge %s: %w", table, err)
 		}
 		done.Merged = append(done.Merged, table)
@@ -108,9 +108,9 @@ func (s *Store) fullTextTables(ctx context.Context) (tables []string, err error)
 
 // mergeIndex merges an index completely, a step a transaction: a negative first step marks all of its segments for
 // merging, and a step that changes nothing is the last.
-func (s *Store) mergeIndex(ctx context.Context, table string) error {
+func (s *Store) mergeIndex(ctx context.Context, table string, pages int) error {
 	name := `"` + strings.ReplaceAll(table, `"`, `""`) + `"`
-	for step := -mergePages; ; step = mergePages {
+	for step := -pages; ; step = pages {
 		var changed int64
 		err := s.transact(ctx, RoutineBudget, nothing, func(ctx context.Context, tx *sql.Tx) error {
 			var before, after int64

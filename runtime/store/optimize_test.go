@@ -36,10 +36,13 @@ func TestOptimize(t *testing.T) {
 	ensure(t, s, "s")
 	ensure(t, s, "gone")
 	for i := range 60 {
-		say(t, s, "gone", fmt.Sprint(i, strings.Repeat(" word", 2000)))
+		say(t, s, "gone", fmt.Sprint(i, strings.Repeat(fmt.Sprintf(" word%d", i), 1000), words(i)))
 		indexAll(t, s)
 	}
 	say(t, s, "s", "kept")
+	if err := s.mergeIndex(ctx, "messages_fts", 1); err != nil || rowsIn(t, s, "(SELECT DISTINCT segid FROM messages_fts_idx)") != 1 {
+		t.Errorf("merged a page at a time: %v, several segments", err)
+	}
 	if got, err := s.Optimize(ctx, OptimizeOptions{}); err != nil || got.Vacuumed || len(got.Merged) == 0 {
 		t.Errorf("full file: %+v, %v", got, err)
 	}
@@ -109,4 +112,13 @@ func TestCheckpoint(t *testing.T) {
 	if err := reader.Rollback(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// words are a few hundred that no other document has.
+func words(document int) string {
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, " d%dw%d", document, i)
+	}
+	return b.String()
 }
