@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -34,6 +35,8 @@ type Config struct {
 	// SystemPrompt builds the system prompt of a new session. It is called once per session; the result is stored and
 	// used unchanged from then on, so that the provider's prefix cache holds. nil means no system prompt.
 	SystemPrompt func(ctx context.Context) (string, error)
+	// Compaction makes long sessions smaller; without a Store nothing does.
+	Compaction CompactionConfig
 	// Profile is recorded with new sessions.
 	Profile string
 	Clock   clock.PassiveClock
@@ -46,6 +49,8 @@ type Loop struct {
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc
+
+	learned atomic.Int64 // the model's window as a refusal stated it, in tokens
 }
 
 // New makes a loop.
@@ -137,6 +142,7 @@ type run struct {
 	defs     []llm.ToolDefinition
 	noStream bool
 	unsaved  store.Usage // tokens that could not be written yet
+	size     size
 
 	eventMu sync.Mutex
 	events  Events
@@ -183,7 +189,7 @@ func (r *run) turn(ctx context.Context) *Error {
 		if r.c.MaxTurns != Unlimited && calls >= r.c.MaxTurns {
 			return &Error{Kind: KindBudget, Err: fmt.Errorf("the turn used its %d model calls without a reply: raise agent.max_turns or ask for less at once", r.c.MaxTurns)}
 		}
-		resp, err := r.request(ctx)
+		resp, err := r.ask(ctx)
 		if err != nil {
 			return err
 		}

@@ -80,6 +80,8 @@ const (
 	// EventToolStart comes before a tool runs, its assistant row being stored; EventToolEnd after its result is stored.
 	EventToolStart EventKind = "tool_start"
 	EventToolEnd   EventKind = "tool_end"
+	// EventCompacted says that earlier rows of the session were replaced by a summary.
+	EventCompacted EventKind = "compacted"
 	// EventApproval comes before a person is asked, EventApprovalDone after the answer.
 	EventApproval     EventKind = "approval"
 	EventApprovalDone EventKind = "approval_done"
@@ -97,6 +99,7 @@ type Event struct {
 	Approval  *ApprovalEvent
 	Retry     *llm.Retry
 	Usage     *llm.Usage
+	Compacted *Compacted
 	Result    *Result
 	Err       *Error
 }

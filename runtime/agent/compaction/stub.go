@@ -2,7 +2,6 @@ package compaction
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"hermes.dev/hermes/runtime/llm"
@@ -27,9 +26,8 @@ func stub(r store.Message) store.Message {
 
 // clip leaves the ends of a tool result.
 func clip(r store.Message) store.Message {
-	text := []rune(r.Content)
 	r.APIContent = fmt.Sprintf("%s\n[%d characters of this tool output were left out to save space; ask for less of it if they are needed]\n%s",
-		string(text[:clipTo]), len(text)-2*clipTo, string(text[len(text)-clipTo:]))
+		firstRunes(r.Content, clipTo), utf8.RuneCountInString(r.Content)-2*clipTo, lastRunes(r.Content, clipTo))
 	return r
 }
 
@@ -85,13 +83,30 @@ func clipNewest(rows []store.Message, ceiling int64) {
 
 // middle cuts a text to n characters, half of them from each end, and says so.
 func middle(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
+	if len(text) <= n {
 		return text
 	}
-	runes := []rune(text)
-	var b strings.Builder
-	b.WriteString(string(runes[:n/2]))
-	fmt.Fprintf(&b, " … %d characters … ", len(runes)-n)
-	b.WriteString(string(runes[len(runes)-n/2:]))
-	return b.String()
+	count := utf8.RuneCountInString(text)
+	if count <= n {
+		return text
+	}
+	return fmt.Sprintf("%s … %d characters … %s", firstRunes(text, n/2), count-n/2*2, lastRunes(text, n/2))
+}
+
+func firstRunes(text string, n int) string {
+	end := 0
+	for ; n > 0 && end < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	return text[:end]
+}
+
+func lastRunes(text string, n int) string {
+	begin := len(text)
+	for ; n > 0 && begin > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:begin])
+		begin -= size
+	}
+	return text[begin:]
 }

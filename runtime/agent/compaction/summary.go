@@ -110,7 +110,7 @@ func wordsOf(rows []store.Message, budget int64) (words []string, count int) {
 		default:
 			count++
 			if fromPerson(r) && strings.TrimSpace(r.Content) != "" {
-				words = append(words, middle(strings.ToValidUTF8(r.Content, "�"), wordsEach))
+				words = append(words, strings.ToValidUTF8(middle(r.Content, wordsEach), "�"))
 			}
 		}
 	}

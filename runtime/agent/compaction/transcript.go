@@ -127,7 +127,7 @@ func blockOf(r store.Message, said, result int) string {
 	default:
 		b.WriteString("assistant\n")
 	}
-	b.WriteString(prefixed(frame.Relabel(middle(strings.ToValidUTF8(r.Content, "�"), said), quoted), "| "))
+	b.WriteString(prefixed(frame.Relabel(strings.ToValidUTF8(middle(r.Content, said), "�"), quoted), "| "))
 	for _, c := range callsOf(r) {
 		fmt.Fprintf(&b, "| calls tool %s %s\n", oneWord(c.Function.Name), oneLine(middle(c.Function.Arguments, result)))
 	}
