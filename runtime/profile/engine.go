@@ -109,7 +109,8 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 		SystemPrompt: func(ctx context.Context) (string, error) {
 			return systemPrompt(ctx, r.o.Paths, s.workspace, r.o.Clock.Now())
 		},
-		Profile: r.o.Paths.Name, Clock: r.o.Clock, Log: r.o.Log,
+		Compaction: s.compaction.config(s.provider, r.store, r.o.RunID),
+		Profile:    r.o.Paths.Name, Clock: r.o.Clock, Log: r.o.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, e.tools.release(context.Background()))

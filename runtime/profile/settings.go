@@ -21,6 +21,7 @@ type settings struct {
 	mode                     tools.Mode
 	allow                    []string
 	maxTurns                 int
+	compaction               compactionSettings
 }
 
 // readSettings takes the settings out of a configuration. A provider that is not
@@ -49,6 +50,9 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
 	s.maxTurns = n
+	if err == nil {
+		s.compaction, err = readCompaction(c)
+	}
 	return s, err
 }
 

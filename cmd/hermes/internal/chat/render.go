@@ -53,6 +53,10 @@ func (r *renderer) event(e localapi.Event) {
 		} else {
 			r.note("✓ %s in %s", visible(e.Tool), took)
 		}
+	case "compacted":
+		if e.Compacted != nil {
+			r.note("• %s", compactedText(*e.Compacted))
+		}
 	case "retry":
 		r.retry(e)
 	}
