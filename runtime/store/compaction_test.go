@@ -242,3 +242,21 @@ func TestS102KillLeavesOldOrNew(t *testing.T) {
 	}
 	t.Logf("%d generations", acked)
 }
+
+// TestPreviewAfterCompaction: a list shows what a person said first, not a summary.
+func TestPreviewAfterCompaction(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, storePath(t), testOptions(t))
+	ensure(t, s, "s")
+	rows := say(t, s, "s", "first", "second")
+	lockFor(t, s, "s", "h")
+	_, err := s.Compact(ctx, Compaction{SessionID: "s", Holder: "h", From: ids(rows), Rows: []Message{
+		{Role: "user", Content: "a summary", CompressedSummary: true}, rows[1],
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Sessions(ctx, ListOptions{}); err != nil || list[0].Preview != "second" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

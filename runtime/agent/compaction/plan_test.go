@@ -279,3 +279,25 @@ func checkKept(t *testing.T, seed uint64, rows, next []store.Message) {
 		t.Fatalf("S-404 seed %d: newest row kept %v, last message kept %v", seed, foundLast, foundSaid)
 	}
 }
+
+// TestS404CountFloor: at 128 K the tail has 10,000 tokens; the row that crosses them is taken whole, and so are rows up
+// to the count floor, while the ceiling of 15,000 allows.
+func TestS404CountFloor(t *testing.T) {
+	for _, c := range []struct {
+		each     int64
+		protectN int
+		want     int
+	}{
+		{1_000, 20, 10}, {1_000, 0, 10}, {3_000, 0, 4}, {2_000, 20, 7}, {2_000, 6, 6}, {2_000, 0, 5}, {1_300, 20, 8}, {1_800, 20, 8}, {16_000, 20, 1},
+	} {
+		var rows []store.Message
+		for range 15 {
+			rows = append(rows, user(text(c.each-rowOverhead)), answer(text(c.each-rowOverhead)))
+		}
+		s := Defaults()
+		s.ProtectLastN = c.protectN
+		if p := Divide(numbered(rows), 131_072, s); len(p.Tail) != c.want {
+			t.Errorf("S-404 rows of %d tokens, protect_last_n %d: a tail of %d rows, want %d", c.each, c.protectN, len(p.Tail), c.want)
+		}
+	}
+}
