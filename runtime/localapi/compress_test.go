@@ -38,6 +38,17 @@ func TestCompress(t *testing.T) {
 	if !got.Done || got.Fallback || got.TokensAfter >= got.TokensBefore {
 		t.Errorf("%+v", got)
 	}
+	detail, err := r.client.Session(ctx(t), "alice", id)
+	must(t, err)
+	summaries := 0
+	for _, row := range detail.Transcript {
+		if row.Summary && row.Role == "user" {
+			summaries++
+		}
+	}
+	if summaries != 1 || detail.Preview != "" || detail.Unfinished {
+		t.Errorf("%d summaries in %+v", summaries, detail.SessionInfo)
+	}
 	if _, err := r.client.Compress(ctx(t), "alice", "none", ""); apiError(t, err).Code != "session_not_found" {
 		t.Error(err)
 	}

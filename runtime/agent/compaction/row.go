@@ -40,9 +40,9 @@ func sent(r store.Message) string {
 	return r.Content
 }
 
-// Tokens estimates what a row costs in a request.
+// Tokens estimates what a row costs in a request, what a provider wants back verbatim included.
 func Tokens(r store.Message) int64 {
-	n := llm.EstimateTokens(sent(r)) + rowOverhead
+	n := llm.EstimateTokens(sent(r)) + llm.EstimateTokens(string(r.ReasoningDetails)) + rowOverhead
 	for _, c := range callsOf(r) {
 		n += llm.EstimateTokens(c.Function.Name) + llm.EstimateTokens(c.Function.Arguments)
 	}

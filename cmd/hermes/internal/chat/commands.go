@@ -99,6 +99,9 @@ func (c *Chat) resume(ctx context.Context, id string) error {
 func lastExchange(rows []localapi.TranscriptRow) []localapi.TranscriptRow {
 	var out []localapi.TranscriptRow
 	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i].Summary {
+			continue
+		}
 		if text := strings.TrimSpace(rows[i].Content) != ""; text && (rows[i].Role == "user" || rows[i].Role == "assistant") {
 			out = append([]localapi.TranscriptRow{rows[i]}, out...)
 		}

@@ -33,6 +33,16 @@ func TestCompressCommand(t *testing.T) {
 	}
 }
 
+func TestLastExchangeIsNoSummary(t *testing.T) {
+	rows := []localapi.TranscriptRow{
+		{Role: "user", Content: "said"}, {Role: "assistant", Content: "replied"}, {Role: "user", Content: "a summary", Summary: true},
+		{Role: "assistant", Content: "more"},
+	}
+	if got := lastExchange(rows); len(got) != 3 || got[0].Content != "said" || got[2].Content != "more" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestCompactedText(t *testing.T) {
 	for want, c := range map[string]localapi.Compacted{
 		"can be made smaller":        {},
