@@ -17,10 +17,9 @@ func (r *run) ask(ctx context.Context) (llm.Response, *Error) {
 		return llm.Response{}, err
 	}
 	for level := 1; ; level++ {
-		messages := len(r.history)
 		resp, err := r.request(ctx)
 		if err == nil {
-			r.size.learn(resp.Usage, messages)
+			r.size.learn(resp.Usage, len(r.history)) // a fallback may have made it shorter meanwhile
 			return resp, nil
 		}
 		var refused *llm.Error

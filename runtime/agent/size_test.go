@@ -37,3 +37,28 @@ func TestSize(t *testing.T) {
 		t.Errorf("with tools %d", n)
 	}
 }
+
+// BenchmarkSize counts a session of 400 messages of 600 bytes: anew, as at the beginning of a turn, and with one message
+// more, as before each further request.
+func BenchmarkSize(b *testing.B) {
+	m := llm.Message{Role: llm.RoleAssistant, Content: strings.Repeat("blah ", 120)}
+	history := make([]llm.Message, 400)
+	for i := range history {
+		history[i] = m
+	}
+	b.Run("turn", func(b *testing.B) {
+		for b.Loop() {
+			var s size
+			s.of(history, nil)
+		}
+	})
+	b.Run("request", func(b *testing.B) {
+		var s size
+		s.of(history[:399], nil)
+		at := s
+		for b.Loop() {
+			s = at
+			s.of(history, nil)
+		}
+	})
+}
