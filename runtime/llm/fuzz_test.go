@@ -9,15 +9,13 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"error":"x"}`), false)
 	f.Add([]byte(`{"error":{"code":5,"message":null}}`), true)
 	f.Fuzz(func(t *testing.T, event []byte, done bool) {
-		c := &Client{}
-		c.o.Route, _ = NewRoute("openai", "")
-		var a assembler
+		a := &assembler{host: "h"}
 		for range 2 {
-			if _, err := c.addEvent(&a, event, func(Delta) {}); err != nil {
+			if _, err := a.event("", event, func(Delta) {}); err != nil {
 				return
 			}
 		}
-		r, err := a.response("h", done)
+		r, err := a.response(done)
 		if err == nil && !done && a.finish == "" {
 			t.Fatalf("a cut stream became %+v", r)
 		}

@@ -1,6 +1,9 @@
 package llm
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Roles of a Message, the OpenAI chat names (L2).
 const (
@@ -16,6 +19,8 @@ const (
 	FinishLength        = "length"
 	FinishToolCalls     = "tool_calls"
 	FinishContentFilter = "content_filter"
+	// FinishPause is an answer the server wants to go on with; the client continues it and never hands it out.
+	FinishPause = "pause_turn"
 )
 
 // Message is one entry of a conversation in the OpenAI shape. Implements L2.
@@ -23,10 +28,13 @@ type Message struct {
 	Role    string
 	Content string
 	// Reasoning is the model's thinking as the server showed it. It is kept for people and never sent back.
-	Reasoning  string
-	ToolCalls  []ToolCall // assistant only
-	ToolCallID string     // tool only: the call this answers
-	Name       string     // tool only: the tool that ran
+	Reasoning string
+	// Native is what the server wants back verbatim with this message: signed thinking blocks, encrypted reasoning. It
+	// is opaque outside this package, goes to the host it came from and to no other, and is nil when there is nothing.
+	Native     json.RawMessage // assistant only
+	ToolCalls  []ToolCall      // assistant only
+	ToolCallID string          // tool only: the call this answers
+	Name       string          // tool only: the tool that ran
 }
 
 // ToolCall is one request of the model to run a tool.
@@ -55,6 +63,8 @@ type Request struct {
 	Temperature *float64
 	// NoStream asks for the answer in one piece (L9: a server that sends only keepalives when streaming).
 	NoStream bool
+	// NoThinking asks for an answer without thinking, where the route has a way to say so.
+	NoThinking bool
 }
 
 // Usage counts tokens of one or more calls. Input excludes what the cache served or stored, so the whole prompt is

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -23,6 +25,9 @@ const (
 // maxCalls is how many tools one answer may call. Each call costs a result, and all of them go back to the server with
 // every further request of the session.
 const maxCalls = 512
+
+// maxPauses is how often one answer is continued after the server paused it.
+const maxPauses = 8
 
 // Options configure a Client.
 type Options struct {
@@ -43,12 +48,13 @@ type Options struct {
 	Random func() float64
 }
 
-// Client streams chat completions from one route. It is safe for concurrent use.
+// Client streams answers from one route, in the dialect the route speaks. It is safe for concurrent use.
 type Client struct {
-	o    Options
-	http *http.Client
-	own  *http.Transport
-	good lastGood
+	o       Options
+	http    *http.Client
+	own     *http.Transport
+	good    lastGood
+	learned learned
 }
 
 var _ Model = (*Client)(nil)
@@ -88,42 +94,75 @@ func (c *Client) Close() {
 	}
 }
 
-// Stream implements Model: it sends the request, tries again and takes other keys as the policy allows, and reports
-// an attempt that failed as Delta.Retry. When ctx ends it returns the context's cause at once.
+// Stream implements Model: it sends the request, tries again, takes other keys and rewrites the request as the policy
+// and the server's refusals allow, continues an answer that the server paused, and reports an attempt that failed as
+// Delta.Retry. When ctx ends it returns the context's cause at once.
 func (c *Client) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	if err := ctx.Err(); err != nil {
 		return Response{}, context.Cause(ctx)
 	}
-	noStream := req.NoStream
+	if emit == nil {
+		emit = func(Delta) {}
+	}
+	resp, err := c.stream(ctx, req, emit)
+	for n := 0; err == nil && resp.FinishReason == FinishPause; n++ {
+		if n == maxPauses {
+			return Response{}, newError(ReasonIncomplete, FinishPause, c.o.Route.Host(), "the answer was paused %d times without an end", n+1)
+		}
+		next := req
+		next.NoStream = resp.NoStream
+		next.Messages = append(slices.Clone(req.Messages), resp.Message)
+		var more Response
+		if more, err = c.stream(ctx, next, emit); err == nil {
+			resp = continued(resp, more, c.o.Route.Host())
+		}
+	}
+	return resp, err
+}
+
+// stream is one answer, with the retries it took.
+func (c *Client) stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
+	noStream, w := req.NoStream, c.learned.get(req.Model)
 	rt := &retrier{
 		host: c.o.Route.Host(), keys: c.o.Keys, keyOptional: c.o.Keys == nil && c.o.Route.KeyOptional, policy: c.o.Policy,
 		clock: c.o.Clock, log: c.o.Log, random: c.o.Random, good: &c.good,
+		recover: func(e *Error) (cured bool) {
+			if e.Code == CodeKeepaliveOnly {
+				noStream = true // L9: the next attempt asks for the answer in one piece
+			}
+			w, cured = w.next(e, req, c.o.Headers)
+			return cured
+		},
+		rebuild: c.rebuild,
 	}
 	resp, err := rt.run(ctx, func(ctx context.Context, key string, emit func(Delta)) (Response, error) {
 		r := req
 		r.NoStream = noStream
-		resp, err := c.once(ctx, r, key, emit)
-		var e *Error
-		if errors.As(err, &e) && e.Code == CodeKeepaliveOnly {
-			noStream = true // L9: the next attempt asks for the answer in one piece
-		}
-		return resp, err
+		return c.once(ctx, r, w, key, emit)
 	}, emit)
+	if err == nil {
+		c.learned.set(req.Model, w)
+	}
 	resp.NoStream = noStream
 	return resp, err
 }
 
-// once is one attempt with one key.
-func (c *Client) once(parent context.Context, req Request, key string, emit func(Delta)) (Response, error) {
-	if emit == nil {
-		emit = func(Delta) {}
+// rebuild drops the connections that are kept, so that the next attempt makes its own. Implements the transport
+// rebuild of L16.
+func (c *Client) rebuild() {
+	if t, ok := c.o.Transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
 	}
+}
+
+// once is one attempt with one key.
+func (c *Client) once(parent context.Context, req Request, rw rewrites, key string, emit func(Delta)) (Response, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	w := newWatchdog(c.o.Clock, cancel)
 	defer w.stop()
 
-	hreq, err := c.newRequest(ctx, req, key)
+	hreq, err := c.newRequest(ctx, req, rw, key)
 	if err != nil {
 		return Response{}, err
 	}
@@ -151,32 +190,34 @@ func (c *Client) once(parent context.Context, req Request, key string, emit func
 	return resp, err
 }
 
-func (c *Client) newRequest(ctx context.Context, req Request, key string) (*http.Request, error) {
+func (c *Client) newRequest(ctx context.Context, req Request, rw rewrites, key string) (*http.Request, error) {
 	if key != "" && !keyMayTravel(c.o.Route.url) {
 		return nil, newError(ReasonFormat, "plaintext", c.o.Route.Host(),
 			"the base URL is http:// on a public host, so the key was not sent: use https://")
 	}
-	b, err := encode(req, c.o.Route)
+	wire := c.o.Route.wire()
+	b, err := wire.encode(req, c.o.Route, rw)
 	if err != nil {
-		return nil, newError(ReasonFormat, "encode", c.o.Route.Host(), "the request cannot be written as JSON: %v", err)
+		e := newError(ReasonFormat, CodeEncode, c.o.Route.Host(), "the request cannot be written as JSON: %v", err)
+		e.Err, e.Local = err, IsLocal(err)
+		return nil, e
 	}
-	u := c.o.Route.url.JoinPath("chat", "completions")
+	u := wire.endpoint(c.o.Route.url)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(b))
 	if err != nil {
 		return nil, fmt.Errorf("building the request: %w", err)
 	}
 	for k, v := range c.o.Headers {
-		r.Header[k] = v
+		r.Header[k] = slices.Clone(v)
 	}
+	rw.headers(r.Header)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "hermes")
 	r.Header.Set("Accept", "text/event-stream, application/json")
 	if req.NoStream {
 		r.Header.Set("Accept", "application/json")
 	}
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
+	wire.authorize(r.Header, key, c.o.Route)
 	return r, nil
 }
 
@@ -214,9 +255,12 @@ func (c *Client) readAnswer(h *http.Response, body io.Reader, w *watchdog, emit 
 		return c.readWhole(body, emit)
 	}
 	return Response{}, newError(ReasonFormat, CodeNotAnAPI, c.o.Route.Host(),
-		"answered with %q instead of a chat completion: check that the base URL ends where /chat/completions begins",
-		clip(h.Header.Get("Content-Type"), 100))
+		"answered with %q instead of a model's answer: check that the base URL ends where %s begins",
+		clip(h.Header.Get("Content-Type"), 100), pathBelow(c.o.Route))
 }
+
+// pathBelow is the path that requests add to the route's base URL.
+func pathBelow(r Route) string { return strings.TrimPrefix(r.wire().endpoint(r.url).Path, r.url.Path) }
 
 // rootCause drops the wrapping that repeats the URL.
 func rootCause(err error) error {
