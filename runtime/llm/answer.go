@@ -95,7 +95,7 @@ func malformed(host string, err error) *Error {
 }
 
 // statusError explains an answer that is not a 200.
-func (c *Client) statusError(ctx, parent context.Context, key string, h *http.Response, body io.Reader) error {
+func (c *Client) statusError(parent context.Context, req Request, key string, h *http.Response, body io.Reader) error {
 	host := c.o.Route.Host()
 	if h.StatusCode >= 300 && h.StatusCode < 400 {
 		e := newError(ReasonFormat, CodeRedirect, host, "redirects to %s, which is not followed: put the final address into the base URL", redirectHost(h))
@@ -106,7 +106,7 @@ func (c *Client) statusError(ctx, parent context.Context, key string, h *http.Re
 	if err != nil && parent.Err() != nil {
 		return context.Cause(parent)
 	}
-	f := Failure{Status: h.StatusCode, HTML: mediaType(h.Header) == "text/html"}
+	f := Failure{Status: h.StatusCode, HTML: mediaType(h.Header) == "text/html", Large: c.large(req), Thinks: thinks(req)}
 	f.Code, f.Type, f.Message = parseErrorBody(b)
 	wait := RetryAfter(h.Header, c.o.Clock.Now())
 	f.ResetKnown = wait > 0

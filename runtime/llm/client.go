@@ -40,6 +40,8 @@ type Options struct {
 	Timeouts  Timeouts
 	// Policy bounds retries; the zero value is DefaultPolicy.
 	Policy Policy
+	// Window of the model in tokens, 0 for unknown: it tells a request that is too long from one that is wrong.
+	Window int64
 	// Headers are sent with every request, in addition to the client's own.
 	Headers http.Header
 	Clock   clock.WithDelayedExecution
@@ -173,19 +175,19 @@ func (c *Client) once(parent context.Context, req Request, rw rewrites, key stri
 	}))
 	hresp, err := c.http.Do(hreq)
 	if err != nil {
-		return Response{}, c.transportError(ctx, parent, key, err, CodeConnect)
+		return Response{}, c.transportError(ctx, parent, req, key, err, CodeConnect)
 	}
 	defer hresp.Body.Close()
 	body := &watchedBody{r: hresp.Body, w: w, idle: t.Idle}
 	if hresp.StatusCode != http.StatusOK {
-		return Response{}, c.statusError(ctx, parent, key, hresp, body)
+		return Response{}, c.statusError(parent, req, key, hresp, body)
 	}
 	resp, err := c.readAnswer(hresp, body, w, emit)
 	var e *Error
 	if errors.As(err, &e) {
 		e.Message = redact(e.Message, key)
 	} else if err != nil {
-		err = c.transportError(ctx, parent, key, err, CodeStreamTruncated)
+		err = c.transportError(ctx, parent, req, key, err, CodeStreamTruncated)
 	}
 	return resp, err
 }
@@ -223,7 +225,7 @@ func (c *Client) newRequest(ctx context.Context, req Request, rw rewrites, key s
 
 // transportError explains an error of the connection: our own timers first, because they only show as a cancelled
 // context, then the caller's cancellation, then the network.
-func (c *Client) transportError(ctx, parent context.Context, key string, err error, code string) error {
+func (c *Client) transportError(ctx, parent context.Context, req Request, key string, err error, code string) error {
 	if parent.Err() != nil {
 		return context.Cause(parent)
 	}
@@ -232,7 +234,7 @@ func (c *Client) transportError(ctx, parent context.Context, key string, err err
 	if errors.As(context.Cause(ctx), &fired) {
 		return newError(ReasonTimeout, fired.code, host, "%s", fired.Error())
 	}
-	v := Classify(Failure{Transport: err})
+	v := Classify(Failure{Transport: err, Large: c.large(req), Thinks: thinks(req)})
 	e := &Error{Verdict: v, Code: code, Host: host, Err: err}
 	switch {
 	case v.Reason == ReasonCertificate:
@@ -244,6 +246,26 @@ func (c *Client) transportError(ctx, parent context.Context, key string, err err
 	}
 	e.Message = redact(e.Message, key)
 	return e
+}
+
+// large reports whether a request fills most of the window, as far as both are known.
+func (c *Client) large(r Request) bool {
+	if c.o.Window <= 0 {
+		return false
+	}
+	var n int64
+	for _, m := range r.Messages {
+		n += EstimateTokens(m.Content)
+		for _, call := range m.ToolCalls {
+			n += EstimateTokens(call.Arguments)
+		}
+	}
+	return n > c.o.Window/10*8
+}
+
+// thinks reports whether the model has thought in this conversation.
+func thinks(r Request) bool {
+	return slices.ContainsFunc(r.Messages, func(m Message) bool { return len(m.Native) > 0 || m.Reasoning != "" })
 }
 
 // readAnswer reads a 200: an event stream, or one JSON object from servers that do not stream.

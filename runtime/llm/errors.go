@@ -34,6 +34,8 @@ const (
 	CodeNotAnAPI = "not_an_api"
 	// CodeToolJSON: the server could not parse a tool call the model itself wrote (L21).
 	CodeToolJSON = "tool_json"
+	// CodeRefit: the conversation cannot be made to fit a fallback's window (L19).
+	CodeRefit = "refit"
 	// CodeEncode: the request cannot be written as JSON.
 	CodeEncode = "encode"
 )

@@ -32,22 +32,24 @@ func encodeMessages(r Request, rt Route, w rewrites) ([]byte, error) {
 		}
 		out.Tools = append(out.Tools, toolParam{Name: t.Name, Description: t.Description, InputSchema: schema})
 	}
-	rest := r.Messages
-	for len(rest) > 0 && rest[0].Role == RoleSystem {
-		if strings.TrimSpace(rest[0].Content) != "" {
-			out.System = append(out.System, contentBlock{Type: "text", Text: rest[0].Content})
-		}
-		rest = rest[1:]
+	plan := planMarks(r, rt)
+	if plan.tool {
+		out.Tools[len(out.Tools)-1].CacheControl = plan.control()
 	}
-	out.Messages = turns(rest, rt.Host())
+	out.System = systemBlocks(r, plan)
+	out.Messages = turns(r.Messages, rt.Host(), plan)
 	return json.Marshal(out)
 }
 
 // turns maps messages to the protocol's alternating turns: the results of parallel calls, and what a person says after
 // them, are one user turn.
-func turns(msgs []Message, host string) []messageParam {
+func turns(msgs []Message, host string, plan marks) []messageParam {
 	out := make([]messageParam, 0, len(msgs))
-	for _, m := range msgs {
+	leading := true
+	for i, m := range msgs {
+		if leading = leading && m.Role == RoleSystem; leading {
+			continue // in the request's own field
+		}
 		role, content := RoleUser, []contentBlock(nil)
 		switch m.Role {
 		case RoleAssistant:
@@ -56,6 +58,9 @@ func turns(msgs []Message, host string) []messageParam {
 			content = []contentBlock{{Type: "tool_result", ToolUseID: wireID(m.ToolCallID), Content: m.Content}}
 		default:
 			content = []contentBlock{{Type: "text", Text: textOr(m.Content)}}
+		}
+		if plan.on(i) {
+			mark(content, plan.control())
 		}
 		if len(out) == 0 && role == RoleAssistant {
 			out = append(out, messageParam{Role: RoleUser, Content: []contentBlock{{Type: "text", Text: leadingUser}}})

@@ -31,6 +31,8 @@ type Provider struct {
 	NoStreamOptions bool
 	// ReasoningSwitch is true where {"reasoning":{"enabled":false}} asks for an answer without thinking.
 	ReasoningSwitch bool
+	// CacheParts is true where cache markers on text parts are passed on to models that know them.
+	CacheParts bool
 	// Dialect the provider speaks; empty is DialectChat.
 	Dialect Dialect
 }
@@ -38,7 +40,7 @@ type Provider struct {
 // providers is the table of known providers; V11 aliases follow it.
 var providers = []Provider{
 	{Name: "openai", BaseURL: "https://api.openai.com/v1", MaxCompletionTokens: true},
-	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", ReasoningSwitch: true},
+	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", ReasoningSwitch: true, CacheParts: true},
 	{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", MaxCompletionTokens: true},
 	{Name: "together", BaseURL: "https://api.together.xyz/v1"},
 	{Name: "mistral", BaseURL: "https://api.mistral.ai/v1", NoStreamOptions: true},
@@ -52,7 +54,7 @@ var providers = []Provider{
 	{Name: "moonshot", BaseURL: "https://api.moonshot.ai/v1"},
 	{Name: "zai", BaseURL: "https://api.z.ai/api/paas/v4"},
 	{Name: "huggingface", BaseURL: "https://router.huggingface.co/v1"},
-	{Name: "nous", BaseURL: "https://inference-api.nousresearch.com/v1", ReasoningSwitch: true},
+	{Name: "nous", BaseURL: "https://inference-api.nousresearch.com/v1", ReasoningSwitch: true, CacheParts: true},
 	{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1", KeyOptional: true},
 	{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/v1", KeyOptional: true},
 	{Name: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", KeyOptional: true},

@@ -65,6 +65,13 @@ type Request struct {
 	NoStream bool
 	// NoThinking asks for an answer without thinking, where the route has a way to say so.
 	NoThinking bool
+	// CacheTTL is the resolved tier for cache markers on routes that honour them; the zero value is Cache5m.
+	CacheTTL CacheTTL
+	// StaticPrefix is the part of the system prompt that sessions share, for a marker of its own; it may be empty.
+	StaticPrefix string
+	// Refit gives messages that fit a window of so many tokens. A Chain calls it before it asks a route whose window
+	// differs from the primary's; nil leaves the messages as they are (L19).
+	Refit func(ctx context.Context, window int64) ([]Message, error)
 }
 
 // Usage counts tokens of one or more calls. Input excludes what the cache served or stored, so the whole prompt is
@@ -89,6 +96,8 @@ type Delta struct {
 	ToolCall *ToolCall
 	// Retry says that the attempt failed: everything streamed for this request so far is void.
 	Retry *Retry
+	// Fallback says that another route answers than the first one, and why.
+	Fallback *Fallback
 }
 
 // Response is a complete answer. There is no such thing as a partial one (L5).
@@ -98,6 +107,8 @@ type Response struct {
 	Usage        Usage
 	// Model is the name the server says answered.
 	Model string
+	// Provider and BaseURL are the route that answered, set by a Chain.
+	Provider, BaseURL string
 	// NoStream reports that streaming does not work for this route and later requests should set Request.NoStream.
 	NoStream bool
 }

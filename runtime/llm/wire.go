@@ -221,11 +221,29 @@ func encodeChat(r Request, rt Route, rw rewrites) ([]byte, error) {
 	for _, t := range r.Tools {
 		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireFunction(t)})
 	}
+	plan, parts := planMarks(r, rt), partsRoute(rt, r.Model)
 	w.Messages = make([]wireMessage, 0, len(r.Messages))
-	for _, m := range r.Messages {
-		w.Messages = append(w.Messages, encodeMessage(m, rt.Host()))
+	for i, m := range r.Messages {
+		wm := encodeMessage(m, rt.Host())
+		if parts && m.Role != RoleTool && m.Content != "" {
+			// All of them, marked or not: the bytes must not change when the marker moves on.
+			wm.Content.parts = textParts(r, i, plan)
+		}
+		w.Messages = append(w.Messages, wm)
 	}
 	return json.Marshal(w)
+}
+
+// textParts is the content of message i as parts, with the markers that belong there.
+func textParts(r Request, i int, plan marks) []contentBlock {
+	if i == 0 && r.Messages[0].Role == RoleSystem {
+		return systemBlocks(Request{Messages: r.Messages[:1], StaticPrefix: r.StaticPrefix}, plan)
+	}
+	out := []contentBlock{{Type: "text", Text: r.Messages[i].Content}}
+	if plan.on(i) {
+		mark(out, plan.control())
+	}
+	return out
 }
 
 func encodeMessage(m Message, host string) wireMessage {

@@ -54,7 +54,7 @@ func (r *Runtime) Health() Health {
 }
 
 // checkConfig reads what the next turn would run on, or says why that is not usable.
-func (r *Runtime) checkConfig() (config *home.Config, s settings, keys []string, err error) {
+func (r *Runtime) checkConfig() (config *home.Config, s settings, keys [maxModels][]string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &ConfigError{Err: fmt.Errorf("it cannot be read: %v", p)}
@@ -70,10 +70,10 @@ func (r *Runtime) checkConfig() (config *home.Config, s settings, keys []string,
 		_, err = r.env.Environment()
 	}
 	if err == nil {
-		keys, err = home.ModelKeys(r.env, 0)
+		keys, err = r.modelKeys(config)
 	}
 	if err != nil {
-		return nil, s, nil, &ConfigError{Err: err}
+		return nil, s, keys, &ConfigError{Err: err}
 	}
 	return config, s, keys, nil
 }

@@ -16,11 +16,15 @@ import (
 // settings is what a profile's config.yaml says, as far as the runtime uses it.
 type settings struct {
 	provider, model, baseURL string
-	workspace                string
-	toolsets, disabled       []string
-	mode                     tools.Mode
-	allow                    []string
-	maxTurns                 int
+	// window of the model in tokens, 0 when it is not declared.
+	window             int64
+	fallbacks          []modelRoute
+	cacheTTL           llm.CacheTTL
+	workspace          string
+	toolsets, disabled []string
+	mode               tools.Mode
+	allow              []string
+	maxTurns           int
 }
 
 // readSettings takes the settings out of a configuration. A provider that is not
@@ -48,7 +52,15 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	}
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
+	if err != nil {
+		return s, err
+	}
 	s.maxTurns = n
+	window, _ := c.Int("model", "context_window")
+	s.window = max(window, 0)
+	ttl, set := c.Lookup("prompt_caching", "cache_ttl")
+	s.cacheTTL = llm.ParseCacheTTL(ttl, set)
+	s.fallbacks, err = readFallbacks(c)
 	return s, err
 }
 
@@ -62,10 +74,8 @@ func (s settings) check(paths home.Paths) error {
 			return fmt.Errorf("workspace: %s is not a directory: name another one", s.workspace)
 		}
 	}
-	if s.provider != llm.ProviderDemo {
-		if _, err := llm.NewRoute(s.provider, s.baseURL); err != nil {
-			return err
-		}
+	if err := s.checkRoutes(); err != nil {
+		return err
 	}
 	return tools.CheckSelection(s.toolsets, s.disabled, s.allow)
 }

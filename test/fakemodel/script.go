@@ -21,14 +21,14 @@ type Usage struct {
 
 // Turn is one answer of the script.
 type Turn struct {
-	Text      string     `json:"text,omitempty"`
-	Reasoning string     `json:"reasoning,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
 	// Signature signs the reasoning of a messages answer.
 	Signature string `json:"signature,omitempty"`
 	// Native are opaque items the client has to send back: content blocks of a messages answer, which come first, or
 	// reasoning_details of a chat answer.
-	Native []json.RawMessage `json:"native,omitempty"`
-	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
+	Native    []json.RawMessage `json:"native,omitempty"`
+	ToolCalls []ToolCall        `json:"toolCalls,omitempty"`
 	// FinishReason defaults to "tool_calls" with tool calls and to "stop" without.
 	FinishReason string `json:"finishReason,omitempty"`
 	Usage        Usage  `json:"usage,omitempty"`

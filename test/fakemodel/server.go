@@ -100,7 +100,7 @@ type Server struct {
 	requests []Request
 	// modelList is what GET /models answers; empty for the default.
 	modelList string
-	arrived  chan struct{} // closed and replaced at every request
+	arrived   chan struct{} // closed and replaced at every request
 }
 
 // Start serves on addr, or on a free loopback port when addr is empty.

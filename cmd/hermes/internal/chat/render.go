@@ -55,6 +55,8 @@ func (r *renderer) event(e localapi.Event) {
 		}
 	case "retry":
 		r.retry(e)
+	case "fallback":
+		r.note("! %s", brief(e.Summary, maxNote))
 	}
 }
 
