@@ -24,6 +24,11 @@ var _ dialect = messagesDialect{}
 
 // endpoint accepts a base URL with and without its version, because people paste both.
 func (messagesDialect) endpoint(base *url.URL) *url.URL {
+	if base.Path == "" {
+		root := *base
+		root.Path = "/"
+		base = &root
+	}
 	if strings.HasSuffix(base.Path, "/v1") {
 		return base.JoinPath("messages")
 	}
