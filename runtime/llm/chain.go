@@ -153,7 +153,11 @@ func (c *Chain) announce(i, n int, failures []failure, emit func(Delta)) {
 	if f.Err == nil {
 		return
 	}
-	c.log.V(1).Info("asking another model", "from", f.From, "to", f.To, "reason", f.Err.Reason, "position", n)
+	level := 0
+	if f.Resting {
+		level = 1
+	}
+	c.log.V(level).Info("asking another model", "from", f.From, "to", f.To, "reason", f.Err.Reason, "position", n)
 	emit(Delta{Fallback: &f})
 }
 

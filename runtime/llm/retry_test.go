@@ -182,7 +182,9 @@ func TestCancelInterruptsAtOnce(t *testing.T) {
 // TestSilentRouteIsLeft: the row "timeout (breaker)": after two attempts that ended in silence there is no third.
 func TestSilentRouteIsLeft(t *testing.T) {
 	s := server(t)
-	s.Respond(func(fakemodel.Request) fakemodel.Turn { return fakemodel.Turn{Fault: fakemodel.Fault{NoFirstByte: true}} })
+	s.Respond(func(fakemodel.Request) fakemodel.Turn {
+		return fakemodel.Turn{Fault: fakemodel.Fault{NoFirstByte: true}}
+	})
 	_, err := client(t, s.URL(), llm.Options{Policy: quick, Timeouts: impatient(llm.CodeFirstByteTimeout)}).Stream(context.Background(), ask("hi"), nil)
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Reason != llm.ReasonTimeout || !e.Fallback || e.Retryable {

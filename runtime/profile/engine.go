@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,7 +22,7 @@ type engine struct {
 	settings settings
 	config   *home.Config
 	environ  []string
-	keyed    keyed // which models have, or once had, a key
+	keyed    keyed // the servers for which there is, or once was, a key
 	// turns holds the turns that run on this engine.
 	turns sync.WaitGroup
 }
@@ -64,7 +65,7 @@ func (r *Runtime) enter() (*engine, access, error) {
 	if err != nil {
 		return nil, access{}, &ConfigError{Err: err}
 	}
-	keys, err := r.modelKeys(config)
+	ring, err := r.readKeys(config)
 	if err != nil {
 		return nil, access{}, &ConfigError{Err: err}
 	}
@@ -73,8 +74,8 @@ func (r *Runtime) enter() (*engine, access, error) {
 	if r.closed {
 		return nil, access{}, ErrClosed
 	}
-	r.hadKey = r.hadKey.with(keys)
-	if e := r.engine; e == nil || e.config != config || e.keyed != r.hadKey || !slices.Equal(e.environ, environ) {
+	r.hadKey = r.hadKey.with(ring)
+	if e := r.engine; e == nil || e.config != config || !maps.Equal(e.keyed, r.hadKey) || !slices.Equal(e.environ, environ) {
 		e, err := r.build(config, environ)
 		if err != nil {
 			return nil, access{}, &ConfigError{Err: err}
@@ -84,7 +85,7 @@ func (r *Runtime) enter() (*engine, access, error) {
 	}
 	// Counted under the lock, so that an engine is never retired between being chosen and being used.
 	r.engine.turns.Add(1)
-	return r.engine, accessWith(config, keys), nil
+	return r.engine, accessWith(config, ring.keys), nil
 }
 
 // build makes an engine; r.mu is held.
@@ -104,7 +105,7 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 	}
 	e.loop, err = agent.New(agent.Config{
 		Store: agentStore{r.store}, Tools: e.tools.set, Model: e.model, CacheTTL: s.cacheTTL,
-		ModelName: s.model, Provider: s.provider, BaseURL: s.baseURL, MaxTurns: s.maxTurns,
+		ModelName: s.routes[0].model, Provider: s.routes[0].provider, BaseURL: s.routes[0].baseURL, MaxTurns: s.maxTurns,
 		SystemPrompt: func(ctx context.Context) (string, error) {
 			return systemPrompt(ctx, r.o.Paths, s.workspace, r.o.Clock.Now())
 		},

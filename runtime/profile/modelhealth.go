@@ -91,11 +91,11 @@ func (r *Runtime) noteModel(err error, with access) {
 
 // checkModel says what is known to stand between the profile and its model, with the
 // configuration and the keys as they are on disk now; r.mu is held.
-func (r *Runtime) checkModel(config *home.Config, s settings, keys [maxModels][]string) (reason, message string) {
+func (r *Runtime) checkModel(config *home.Config, ring keyRing) (reason, message string) {
 	missing := ""
-	for i, m := range s.routes() {
+	for i, m := range ring.routes {
 		p, ok := llm.LookupProvider(m.provider)
-		if !ok || len(keys[i]) > 0 || p.KeyOptional && !r.hadKey[i] {
+		if !ok || len(ring.keys[i]) > 0 || p.KeyOptional && !r.hadKey[m.server()] {
 			missing = "" // this one can answer
 			break
 		}
@@ -109,7 +109,7 @@ func (r *Runtime) checkModel(config *home.Config, s settings, keys [maxModels][]
 	if missing != "" {
 		return v1alpha1.ReasonCredentialMissing, missing
 	}
-	if m := r.modelHealth; s.provider != llm.ProviderDemo && m.reason != "" && m.with == accessWith(config, keys) {
+	if m := r.modelHealth; ring.routes[0].provider != llm.ProviderDemo && m.reason != "" && m.with == accessWith(config, ring.keys) {
 		return m.reason, m.message
 	}
 	return "", ""

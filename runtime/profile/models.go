@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/llm"
@@ -16,6 +17,24 @@ type modelRoute struct {
 	provider, model, baseURL string
 	// window in tokens, 0 when it is not declared.
 	window int64
+}
+
+// readPrimary takes the profile's own model out of a configuration. A provider that is not named is custom when there
+// is a base URL, else openai.
+func readPrimary(c *home.Config) modelRoute {
+	m := modelRoute{
+		provider: c.String("model", "provider"), baseURL: c.String("model", "base_url"),
+		model: firstOf(c.String("model", "default"), c.String("model", "model"), c.String("model")),
+	}
+	if m.provider == "" {
+		m.provider = "openai"
+		if m.baseURL != "" {
+			m.provider = llm.ProviderCustom
+		}
+	}
+	window, _ := c.Int("model", "context_window")
+	m.window = max(window, 0)
+	return m
 }
 
 // readFallbacks takes the fallbacks out of a configuration: fallback_providers, or fallback_model of older ones.
@@ -58,14 +77,9 @@ func readFallbacks(c *home.Config) ([]modelRoute, error) {
 	return out, nil
 }
 
-// routes are the models in the order they are tried.
-func (s settings) routes() []modelRoute {
-	return append([]modelRoute{{provider: s.provider, model: s.model, baseURL: s.baseURL, window: s.window}}, s.fallbacks...)
-}
-
 // checkRoutes says which model cannot be reached as it is configured.
 func (s settings) checkRoutes() error {
-	for i, m := range s.routes() {
+	for i, m := range s.routes {
 		if m.provider == llm.ProviderDemo {
 			continue
 		}
@@ -79,37 +93,53 @@ func (s settings) checkRoutes() error {
 	return nil
 }
 
-// modelKeys are the keys of every model, as they are on disk now.
-func (r *Runtime) modelKeys(config *home.Config) ([maxModels][]string, error) {
-	var out [maxModels][]string
-	fallbacks, err := readFallbacks(config)
-	if err != nil {
-		return out, err
-	}
-	for i := range len(fallbacks) + 1 {
-		if out[i], err = home.ModelKeys(r.env, i); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
+// keyRing is the keys of every model of a configuration, as they are on disk now.
+type keyRing struct {
+	routes []modelRoute
+	keys   [maxModels][]string
 }
 
-// keyed says which models have, or once had, a key.
-type keyed [maxModels]bool
+func (r *Runtime) readKeys(config *home.Config) (keyRing, error) {
+	ring := keyRing{routes: []modelRoute{readPrimary(config)}}
+	fallbacks, err := readFallbacks(config)
+	if err != nil {
+		return ring, err
+	}
+	ring.routes = append(ring.routes, fallbacks...)
+	for i := range ring.routes {
+		if ring.keys[i], err = home.ModelKeys(r.env, i); err != nil {
+			return ring, err
+		}
+	}
+	return ring, nil
+}
 
-func (k keyed) with(keys [maxModels][]string) keyed {
-	for i := range keys {
-		k[i] = k[i] || len(keys[i]) > 0
+// keyed says for which servers a model has, or once had, a key.
+type keyed map[string]bool
+
+// server is what a key was for.
+func (m modelRoute) server() string { return m.provider + " " + m.baseURL }
+
+// with returns k and the servers of a ring; it is k itself while there is no new one.
+func (k keyed) with(ring keyRing) keyed {
+	for i, m := range ring.routes {
+		if len(ring.keys[i]) > 0 && !k[m.server()] {
+			k = maps.Clone(k)
+			if k == nil {
+				k = keyed{}
+			}
+			k[m.server()] = true
+		}
 	}
 	return k
 }
 
 // chain builds the models of an engine. What it remembers of failures lives as long as the engine.
 func (r *Runtime) chain(s settings, had keyed) (*llm.Chain, error) {
-	routes := s.routes()
+	routes := s.routes
 	var list []llm.Candidate
 	for i, m := range routes {
-		c, err := r.candidate(i, m, had[i], len(routes) > i+1)
+		c, err := r.candidate(i, m, had[m.server()], len(routes) > i+1)
 		if err != nil {
 			for _, made := range list {
 				if cl, ok := made.Model.(*llm.Client); ok {

@@ -15,10 +15,8 @@ import (
 
 // settings is what a profile's config.yaml says, as far as the runtime uses it.
 type settings struct {
-	provider, model, baseURL string
-	// window of the model in tokens, 0 when it is not declared.
-	window             int64
-	fallbacks          []modelRoute
+	// routes are the model and its fallbacks, in the order they are tried.
+	routes             []modelRoute
 	cacheTTL           llm.CacheTTL
 	workspace          string
 	toolsets, disabled []string
@@ -27,25 +25,16 @@ type settings struct {
 	maxTurns           int
 }
 
-// readSettings takes the settings out of a configuration. A provider that is not
-// named is custom when there is a base URL, else openai. Implements the keys of
+// readSettings takes the settings out of a configuration. Implements the keys of
 // spec §1.3 that this package uses.
 func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	s := settings{
-		provider:  firstOf(c.String("model", "provider")),
-		model:     firstOf(c.String("model", "default"), c.String("model", "model"), c.String("model")),
-		baseURL:   c.String("model", "base_url"),
+		routes:    []modelRoute{readPrimary(c)},
 		workspace: firstOf(c.String("terminal", "cwd"), paths.Workspace()),
 		toolsets:  c.Strings("toolsets"),
 		disabled:  c.Strings("disabled_toolsets"),
 		allow:     c.Strings("approvals", "allow"),
 		mode:      approvalMode(c.String("approvals", "mode")),
-	}
-	if s.provider == "" {
-		s.provider = "openai"
-		if s.baseURL != "" {
-			s.provider = llm.ProviderCustom
-		}
 	}
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
@@ -56,11 +45,10 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 		return s, err
 	}
 	s.maxTurns = n
-	window, _ := c.Int("model", "context_window")
-	s.window = max(window, 0)
 	ttl, set := c.Lookup("prompt_caching", "cache_ttl")
 	s.cacheTTL = llm.ParseCacheTTL(ttl, set)
-	s.fallbacks, err = readFallbacks(c)
+	fallbacks, err := readFallbacks(c)
+	s.routes = append(s.routes, fallbacks...)
 	return s, err
 }
 
