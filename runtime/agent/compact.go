@@ -27,6 +27,9 @@ type CompactionConfig struct {
 	Settings compaction.Settings
 	// Window is the model's window in tokens; 0 is unknown, and then a session is compacted when the model refuses it.
 	Window int64
+	// AskWindow finds the window out when it is unknown and a request is large enough for that to matter; 0 is still
+	// unknown. It may be nil.
+	AskWindow func(ctx context.Context) int64
 	// Holder names this process in the compaction locks.
 	Holder string
 	// NoModel writes summaries without asking the model.

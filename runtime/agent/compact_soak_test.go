@@ -6,9 +6,14 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
 
 	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/agent/compaction"
+	"hermes.dev/hermes/runtime/llm"
+	"hermes.dev/hermes/runtime/tools"
 	"hermes.dev/hermes/test/fakemodel"
 )
 
@@ -88,5 +93,66 @@ func BenchmarkTurnNearTheThreshold(b *testing.B) {
 				bench.mustSay("hello")
 			}
 		})
+	}
+}
+
+// TestCase104 is the same over a chain: the first model is gone, the window of the second is smaller, and what it is sent
+// fits, without a refusal. The summary is written, and booked, where the answer comes from.
+func TestCase104(t *testing.T) {
+	gone, err := fakemodel.Start("")
+	must(t, err)
+	defer gone.Close()
+	b := newBench(t)
+	down := false
+	gone.Respond(func(r fakemodel.Request) fakemodel.Turn {
+		if down {
+			return fakemodel.Status(401)
+		}
+		return chatter(r)
+	})
+	refused := 0
+	b.model.Respond(func(r fakemodel.Request) fakemodel.Turn {
+		if tokensOf(r) > 8_192 {
+			refused++
+		}
+		return small(8_192, chatter)(r)
+	})
+	b.compacting(200_000, func(c *agent.Config, _ *tools.Config, _ *llm.Options) {
+		var routes []llm.Candidate
+		for i, url := range []string{gone.URL(), b.model.URL()} {
+			rt, err := llm.NewRoute(llm.ProviderCustom, url)
+			must(t, err)
+			client, err := llm.NewClient(llm.Options{Route: rt, Log: logr.Discard(), Policy: llm.Policy{Base: time.Millisecond, Cap: time.Millisecond, MaxWait: time.Second}})
+			must(t, err)
+			t.Cleanup(client.Close)
+			routes = append(routes, llm.Candidate{Model: client, Name: fmt.Sprint("fake-", i+1), Provider: "custom", BaseURL: url, Window: []int64{200_000, 8_192}[i]})
+		}
+		chain, err := llm.NewChain(nil, logr.Discard(), routes...)
+		must(t, err)
+		c.Model = chain
+	})
+	for range 40 {
+		b.mustSay(strings.Repeat("words ", 150))
+	}
+	if len(b.model.Requests()) != 0 || b.count(agent.EventCompacted) != 0 {
+		t.Fatal("the second model was asked before it was needed")
+	}
+	down = true
+	for range 5 {
+		b.mustSay("and now?")
+	}
+	rs, summaries := b.conversations()
+	if refused != 0 || len(rs) != 5 || summaries == 0 || b.count(agent.EventCompacted) == 0 {
+		t.Errorf("case 104: %d refusals, %d answers, %d summaries", refused, len(rs), summaries)
+	}
+	for _, r := range rs {
+		legal(t, r.Parsed.Decoded())
+	}
+	usage, err := b.store.ModelUsage(context.Background(), "s")
+	must(t, err)
+	for _, u := range usage {
+		if u.Task == agent.TaskCompression && u.BillingBaseURL != b.model.URL() {
+			t.Errorf("booked %+v", u)
+		}
 	}
 }

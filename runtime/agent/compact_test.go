@@ -470,3 +470,28 @@ type fullStore struct{ lateStore }
 func (fullStore) Compact(context.Context, store.Compaction) ([]store.Message, error) {
 	return nil, errFull
 }
+
+// TestAskWindow: an unknown window is found out once a request is large enough, and then nothing is refused.
+func TestAskWindow(t *testing.T) {
+	b := newBench(t)
+	refused, asked := 0, 0
+	b.model.Respond(func(r fakemodel.Request) fakemodel.Turn {
+		if tokensOf(r) > 8_192 {
+			refused++
+		}
+		return small(8_192, chatter)(r)
+	})
+	b.compacting(0, func(c *agent.Config, _ *tools.Config, _ *llm.Options) {
+		c.Compaction.AskWindow = func(context.Context) int64 { asked++; return 8_192 }
+	})
+	b.mustSay("hello")
+	if asked != 0 {
+		t.Error("asked for a small request")
+	}
+	for range 40 {
+		b.mustSay(strings.Repeat("words ", 100))
+	}
+	if refused != 0 || asked == 0 || b.count(agent.EventCompacted) == 0 {
+		t.Errorf("%d refusals, asked %d times, %d compactions", refused, asked, b.count(agent.EventCompacted))
+	}
+}

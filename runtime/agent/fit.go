@@ -36,24 +36,32 @@ func (r *run) ask(ctx context.Context) (llm.Response, *Error) {
 // whole session.
 const idleMessages = 6
 
-// window is the model's window in tokens: the configured one, or what a refusal said it is when that is less; 0 is
-// unknown.
-func (r *run) window() int64 {
-	configured, learned := r.c.Compaction.Window, r.learned.Load()
-	if configured == 0 || learned > 0 && learned < configured {
+// askFrom is from how many tokens on a request is worth finding out the model's window: no model has less.
+const askFrom = 3_000
+
+// window is the model's window in tokens: the configured one, else what the server says of it; what a refusal said is
+// taken when that is less. 0 is unknown.
+func (r *run) window(ctx context.Context, request int64) int64 {
+	c := r.c.Compaction
+	known, learned := c.Window, r.learned.Load()
+	if known == 0 && learned == 0 && c.AskWindow != nil && request >= askFrom {
+		known = c.AskWindow(ctx)
+	}
+	if known == 0 || learned > 0 && learned < known {
 		return learned
 	}
-	return configured
+	return known
 }
 
 // preflight compacts a conversation that passed the threshold of the window. Implements L1 and S-401.
 func (r *run) preflight(ctx context.Context) *Error {
-	c, window := r.c.Compaction, r.window()
-	if c.Store == nil || !c.Settings.Enabled || window == 0 || len(r.history) < r.size.idleUntil {
+	c := r.c.Compaction
+	if c.Store == nil || !c.Settings.Enabled || len(r.history) < r.size.idleUntil {
 		return nil
 	}
 	request := r.size.of(r.history, r.defs)
-	if request < c.Settings.ThresholdFor(window) {
+	window := r.window(ctx, request)
+	if window == 0 || request < c.Settings.ThresholdFor(window) {
 		return nil
 	}
 	done, _, err := r.compact(ctx, pass{window: window, request: request, level: 1})
@@ -72,7 +80,7 @@ func (r *run) shrink(ctx context.Context, level int, turn *Error, refused *llm.E
 	for ; level <= r.c.Compaction.Settings.MaxAttempts; level++ {
 		// The refused request is an upper bound of the window, whatever is said elsewhere.
 		window := r.size.of(r.history, r.defs)
-		if w := r.window(); w > 0 {
+		if w := r.window(ctx, 0); w > 0 {
 			window = min(window, w)
 		}
 		done, again, err := r.compact(ctx, pass{window: window >> (level - 1), force: true, level: level})
@@ -97,7 +105,7 @@ func tooLong(cause error) *Error {
 }
 
 // refit gives the messages of this request for a model with another window: compacted first when they pass its
-// threshold. It is Request.Refit of a fallback. Implements L19.
+// threshold. It is the Refit of requests. Implements L19.
 func (r *run) refit(ctx context.Context, window int64) ([]llm.Message, error) {
 	c := r.c.Compaction
 	if c.Store == nil || !c.Settings.Enabled || window <= 0 {
@@ -138,7 +146,7 @@ func (l *Loop) Compress(ctx context.Context, sessionID, focus string) (Compacted
 	}
 	// The tail may have at most half of what is there, else a short session would stay as it is.
 	window := 5 * compaction.TotalTokens(rows) / 2
-	if w := r.window(); w > 0 {
+	if w := r.window(ctx, 0); w > 0 {
 		window = min(window, w)
 	}
 	done, again, failed := r.compact(ctx, pass{window: window, force: true, asked: true, level: 1, focus: focus})

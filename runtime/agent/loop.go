@@ -28,6 +28,8 @@ type Config struct {
 	// MaxTokens and Temperature go into every request; zero and nil leave them to the server.
 	MaxTokens   int64
 	Temperature *float64
+	// CacheTTL is the declared prompt cache tier; auto is resolved by the source a session was made with.
+	CacheTTL llm.CacheTTL
 	// MaxTurns is the budget of a turn in model calls (see ParseMaxTurns); 0 is DefaultMaxTurns.
 	MaxTurns int
 	// ParallelTools bounds the tool calls that run at the same time; 0 is DefaultParallelTools.
@@ -141,6 +143,8 @@ type run struct {
 	history  []llm.Message // what requests contain: every message here is stored
 	defs     []llm.ToolDefinition
 	noStream bool
+	source   string      // the session was made with
+	fallback string      // the route that was last announced
 	unsaved  store.Usage // tokens that could not be written yet
 	size     size
 
@@ -210,7 +214,7 @@ func (r *run) turn(ctx context.Context) *Error {
 func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 	req := llm.Request{
 		Model: r.c.ModelName, Tools: r.defs, MaxTokens: r.c.MaxTokens, Temperature: r.c.Temperature, NoStream: r.noStream,
-		Messages: r.history,
+		Messages: r.history, CacheTTL: r.c.CacheTTL.ForSession(r.source), Refit: r.refit,
 	}
 	resp, err := r.c.Model.Stream(ctx, req, func(d llm.Delta) {
 		switch {
@@ -220,6 +224,8 @@ func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 			r.emit(Event{Kind: EventReasoning, Text: d.Reasoning})
 		case d.Retry != nil:
 			r.emit(Event{Kind: EventRetry, Retry: d.Retry})
+		case d.Fallback != nil:
+			r.announce(d.Fallback)
 		}
 	})
 	if err != nil {
@@ -265,6 +271,9 @@ func (r *run) append(ctx context.Context, rows ...store.Message) *Error {
 func (r *run) saveUsage(ctx context.Context, resp llm.Response) {
 	u := &r.unsaved
 	u.Model, u.BillingProvider, u.BillingBaseURL = resp.Model, r.c.Provider, r.c.BaseURL
+	if resp.Provider != "" {
+		u.BillingProvider, u.BillingBaseURL = resp.Provider, resp.BaseURL
+	}
 	if u.Model == "" {
 		u.Model = r.c.ModelName
 	}

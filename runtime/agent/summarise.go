@@ -54,7 +54,7 @@ func (r *run) askSummary(ctx context.Context, p pass, plan compaction.Plan) (str
 	defer cancel()
 	for shrink := 0; ; shrink++ {
 		req := plan.Ask(p.focus, shrink)
-		req.Model, req.NoStream = r.c.ModelName, r.noStream
+		req.Model, req.NoStream, req.NoThinking = r.c.ModelName, r.noStream, true
 		resp, err := r.c.Model.Stream(ctx, req, nil)
 		var call *llm.Error
 		switch {
@@ -80,6 +80,9 @@ func (r *run) bookSummary(ctx context.Context, resp llm.Response) {
 		Model: resp.Model, BillingProvider: r.c.Provider, BillingBaseURL: r.c.BaseURL, Task: TaskCompression, APICalls: 1,
 		InputTokens: resp.Usage.Input, OutputTokens: resp.Usage.Output, CacheReadTokens: resp.Usage.CacheRead,
 		CacheWriteTokens: resp.Usage.CacheWrite, ReasoningTokens: resp.Usage.Reasoning,
+	}
+	if resp.Provider != "" {
+		u.BillingProvider, u.BillingBaseURL = resp.Provider, resp.BaseURL
 	}
 	if u.Model == "" {
 		u.Model = r.c.ModelName

@@ -75,6 +75,8 @@ const (
 	EventReasoning EventKind = "reasoning"
 	// EventRetry says that the model call failed and is tried again: text since the last tool or the start is void.
 	EventRetry EventKind = "retry"
+	// EventFallback says, once per turn and route, that another model answers than the first one, and why.
+	EventFallback EventKind = "fallback"
 	// EventUsage carries what one model call consumed.
 	EventUsage EventKind = "usage"
 	// EventToolStart comes before a tool runs, its assistant row being stored; EventToolEnd after its result is stored.
@@ -98,6 +100,7 @@ type Event struct {
 	Tool      *ToolEvent
 	Approval  *ApprovalEvent
 	Retry     *llm.Retry
+	Fallback  *llm.Fallback
 	Usage     *llm.Usage
 	Compacted *Compacted
 	Result    *Result

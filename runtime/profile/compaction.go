@@ -63,9 +63,9 @@ func readCompaction(c *home.Config) (s compactionSettings, err error) {
 }
 
 // config is how a loop compacts the sessions of this profile.
-func (s compactionSettings) config(provider string, lazy *lazyStore, runID string) agent.CompactionConfig {
+func (s compactionSettings) config(provider string, model *llm.Chain, lazy *lazyStore, runID string) agent.CompactionConfig {
 	return agent.CompactionConfig{
-		Store: agentStore{lazy}, Settings: s.Settings, Window: s.window, Holder: "gateway " + runID,
+		Store: agentStore{lazy}, Settings: s.Settings, Window: s.window, AskWindow: model.Window, Holder: "gateway " + runID,
 		NoModel: provider == llm.ProviderDemo, // a script writes no summaries
 	}
 }

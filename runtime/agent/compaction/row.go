@@ -51,7 +51,7 @@ func Tokens(r store.Message) int64 {
 
 // MessageTokens is Tokens of a message as it is sent.
 func MessageTokens(m llm.Message) int64 {
-	n := llm.EstimateTokens(m.Content) + rowOverhead
+	n := llm.EstimateTokens(m.Content) + llm.EstimateTokens(string(m.Native)) + rowOverhead
 	for _, c := range m.ToolCalls {
 		n += llm.EstimateTokens(c.Name) + llm.EstimateTokens(c.Arguments)
 	}

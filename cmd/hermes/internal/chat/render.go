@@ -59,6 +59,8 @@ func (r *renderer) event(e localapi.Event) {
 		}
 	case "retry":
 		r.retry(e)
+	case "fallback":
+		r.note("! %s", brief(e.Summary, maxNote))
 	}
 }
 
