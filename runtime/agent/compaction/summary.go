@@ -86,17 +86,16 @@ func Summary(p Plan, body string, budget int64) *store.Message {
 
 // prefixed marks each line of a text, so that no line of it can pass for one of ours.
 func prefixed(text, prefix string) string {
-	var b strings.Builder
-	for _, line := range strings.FieldsFunc(text, isLineBreak) {
-		b.WriteString(prefix)
-		b.WriteString(line)
-		b.WriteByte('\n')
+	text = strings.TrimRight(lineBreaks().Replace(text), "\n")
+	if text == "" {
+		return ""
 	}
-	return b.String()
+	return prefix + strings.ReplaceAll(text, "\n", "\n"+prefix) + "\n"
 }
 
-func isLineBreak(r rune) bool {
-	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == 0x85 || r == 0x2028 || r == 0x2029
+// lineBreaks makes one kind of line break of all that there are.
+func lineBreaks() *strings.Replacer {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 }
 
 // wordsOf collects what the person said in the rows, those that earlier summaries kept included, and counts the
