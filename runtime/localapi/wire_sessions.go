@@ -38,6 +38,8 @@ type TranscriptRow struct {
 	ToolCallID string          `json:"tool_call_id,omitempty"`
 	ToolCalls  json.RawMessage `json:"tool_calls,omitempty"`
 	At         time.Time       `json:"at"`
+	// Summary says that nobody said this: it stands for earlier messages, or joins it to the later ones.
+	Summary bool `json:"summary,omitempty"`
 }
 
 // SessionList is a page of sessions, newest activity first.

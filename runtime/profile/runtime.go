@@ -97,7 +97,7 @@ type Runtime struct {
 	engine   *engine
 	running  map[string]context.CancelCauseFunc // by session
 	freed    chan struct{}                      // closed when the next of them is over
-	hadKey   bool                               // a model key was seen in this runtime's life
+	hadKey   keyed                              // the servers a model key was seen for in this runtime's life
 	closed   bool
 	draining bool
 	active   int

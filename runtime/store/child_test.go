@@ -41,6 +41,8 @@ func runChild(role string, args []string) int {
 		return indexSteps(ctx, s)
 	case "write":
 		return writeForever(ctx, s, args[1])
+	case "compact":
+		return compactForever(ctx, s)
 	}
 	return 2
 }
