@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // SessionHeader names the session of a request, and of its response.
@@ -134,7 +133,7 @@ type Usage struct {
 
 // Event is one of hermes' own events in a stream.
 type Event struct {
-	// Type: session, tool_start, tool_end, approval, approval_done, retry, done.
+	// Type: session, tool_start, tool_end, approval, approval_done, retry, compacted, done.
 	Type    string `json:"type"`
 	Session string `json:"session,omitempty"`
 	// Tool and CallID name the call of a tool or approval event.
@@ -153,6 +152,8 @@ type Event struct {
 	IsError bool   `json:"is_error,omitempty"`
 	// Millis is how long a tool took, or how long a retry waits.
 	Millis int64 `json:"ms,omitempty"`
+	// Compacted says what was made smaller.
+	Compacted *Compacted `json:"compacted,omitempty"`
 	// Info comes with done.
 	Info  *CompletionInfo `json:"info,omitempty"`
 	Usage *Usage          `json:"usage,omitempty"`
@@ -162,41 +163,6 @@ type Event struct {
 type Decision struct {
 	// Decision: once, session, always, deny, or nobody when there is nobody to ask.
 	Decision string `json:"decision"`
-}
-
-// SessionInfo is one session in a list.
-type SessionInfo struct {
-	ID     string `json:"id"`
-	Source string `json:"source"`
-	Title  string `json:"title,omitempty"`
-	// Preview is the beginning of what was said first; lists only.
-	Preview        string     `json:"preview,omitempty"`
-	Model          string     `json:"model,omitempty"`
-	StartedAt      time.Time  `json:"started_at"`
-	LastActivityAt time.Time  `json:"last_activity_at,omitzero"`
-	EndedAt        *time.Time `json:"ended_at,omitempty"`
-	Messages       int64      `json:"messages"`
-	InputTokens    int64      `json:"input_tokens"`
-	OutputTokens   int64      `json:"output_tokens"`
-}
-
-// SessionDetail is a session with its transcript.
-type SessionDetail struct {
-	SessionInfo
-	// Unfinished says that the last turn ended before its reply and that it can be resumed.
-	Unfinished bool            `json:"unfinished"`
-	Transcript []TranscriptRow `json:"transcript"`
-}
-
-// TranscriptRow is one stored message.
-type TranscriptRow struct {
-	ID         int64           `json:"id"`
-	Role       string          `json:"role"`
-	Content    string          `json:"content,omitempty"`
-	ToolName   string          `json:"tool_name,omitempty"`
-	ToolCallID string          `json:"tool_call_id,omitempty"`
-	ToolCalls  json.RawMessage `json:"tool_calls,omitempty"`
-	At         time.Time       `json:"at"`
 }
 
 // ErrorBody is the body of every error.

@@ -34,7 +34,7 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 		return agent.Result{}, err
 	}
 	defer e.turns.Done()
-	defer func() { r.noteModel(err, with) }()
+	defer func() { r.noteModel(e, err, with) }()
 	// Held for the whole turn, so that the store does not open and close between rows.
 	_, release, err := r.store.acquire(ctx)
 	if err != nil {
@@ -76,6 +76,10 @@ func (r *Runtime) unclaim(sessionID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, sessionID)
+	if r.freed != nil {
+		close(r.freed)
+		r.freed = nil
+	}
 }
 
 // Stop interrupts the running turn of a session and reports whether there was one.
