@@ -38,7 +38,8 @@ func (r *run) begin(ctx context.Context) *Error {
 	if r.prompt != "" {
 		r.history = append(r.history, llm.Message{Role: llm.RoleSystem, Content: r.prompt})
 	}
-	r.history = append(r.history, conversation(rows)...)
+	legal := Alternate(rows)
+	r.history, r.ids = append(r.history, wire(legal)...), idsOf(legal)
 	r.defs = definitions(r.c.Tools)
 	return nil
 }

@@ -135,6 +135,7 @@ type run struct {
 	prompt   string
 	history  []llm.Message // what requests contain: every message here is stored
 	defs     []llm.ToolDefinition
+	ids      callIDs // of every call in the session
 	noStream bool
 	unsaved  store.Usage // tokens that could not be written yet
 
@@ -187,6 +188,7 @@ func (r *run) turn(ctx context.Context) *Error {
 		if err != nil {
 			return err
 		}
+		resp.Message.ToolCalls = r.ids.claim(resp.Message.ToolCalls)
 		if err := r.keepAnswer(ctx, resp); err != nil {
 			return err
 		}
