@@ -124,7 +124,7 @@ func TestAlternateProperties(t *testing.T) {
 	for seed := range uint64(3_000) {
 		rows := randomRows(rand.New(rand.NewPCG(seed, 7)))
 		checkAlternation(t, rows)
-		after := append(append([]store.Message(nil), rows...), repair(rows, false)...)
+		after := append(append([]store.Message(nil), rows...), repair(rows, func(llm.ToolCall) bool { return false })...)
 		if resumable(after) || len(after) > len(rows) && len(unanswered(after)) > 0 {
 			t.Fatalf("seed %d: unfinished after its repair: %+v", seed, after)
 		}

@@ -24,24 +24,31 @@ func (r *run) begin(ctx context.Context) *Error {
 	if r.t.Resume && !resumable(rows) {
 		return invalid("there is no unfinished turn to resume in session " + r.t.SessionID)
 	}
-	add := repair(rows, r.t.Resume)
-	if !r.t.Resume {
-		add = append(add, store.Message{Role: llm.RoleUser, Content: r.t.UserText, PlatformMessageID: r.t.PlatformMessageID})
+	rows, failed := r.ready(ctx, rows)
+	if failed != nil {
+		return failed
 	}
-	if len(add) > 0 {
-		stored, err := r.c.Store.Append(context.WithoutCancel(ctx), r.t.SessionID, add...)
-		if err != nil {
-			return persistence(err)
-		}
-		rows = append(rows, stored...)
-	}
+	legal := Alternate(rows)
+	r.ids = idsOf(legal)
 	if r.prompt != "" {
 		r.history = append(r.history, llm.Message{Role: llm.RoleSystem, Content: r.prompt})
 	}
-	legal := Alternate(rows)
-	r.history, r.ids = append(r.history, wire(legal)...), idsOf(legal)
+	r.history = append(r.history, wire(legal)...)
 	r.defs = definitions(r.c.Tools)
 	return nil
+}
+
+// ready stores what the history lacks for its first request and returns all rows.
+func (r *run) ready(ctx context.Context, rows []store.Message) ([]store.Message, *Error) {
+	if r.t.Resume {
+		return r.settle(ctx, rows)
+	}
+	add := append(repair(rows, r.readsOnly), store.Message{Role: llm.RoleUser, Content: r.t.UserText, PlatformMessageID: r.t.PlatformMessageID})
+	stored, err := r.c.Store.Append(context.WithoutCancel(ctx), r.t.SessionID, add...)
+	if err != nil {
+		return nil, persistence(err)
+	}
+	return append(rows, stored...), nil
 }
 
 // session finds or makes the session and settles its system prompt: the stored one, or one built now and stored. L1

@@ -12,6 +12,7 @@ import (
 // nor believe that it happened.
 const (
 	resultUnknown = `{"error":"interrupted: the agent stopped while this tool call was running, and its effect is unknown; check before calling it again"}`
+	resultLost    = `{"error":"interrupted: the agent stopped before the result of this tool call was kept; it changed nothing, so call it again if you need it"}`
 	resultNotRun  = `{"error":"not run: the turn was interrupted before this tool call started"}`
 	noReply       = "[The previous turn was interrupted before I could reply.]"
 )
@@ -131,14 +132,18 @@ func unanswered(rows []store.Message) []llm.ToolCall {
 }
 
 // repair gives the rows that must follow an unfinished history before the next turn: a result for every call without
-// one, never the call itself again, and unless the turn is resumed an assistant row that closes it, so that roles keep
-// alternating (L2) and the rows before it stay the prefix they were.
-func repair(rows []store.Message, resume bool) []store.Message {
+// one, never the call itself again, and an assistant row that closes the turn, so that roles keep alternating (L2) and
+// the rows before it stay the prefix they were. readsOnly says of which calls it is known that they changed nothing.
+func repair(rows []store.Message, readsOnly func(llm.ToolCall) bool) []store.Message {
 	var out []store.Message
 	for _, c := range unanswered(rows) {
-		out = append(out, toolRow(c, resultUnknown, EffectUnknown))
+		if readsOnly(c) {
+			out = append(out, toolRow(c, resultLost, EffectNone))
+		} else {
+			out = append(out, toolRow(c, resultUnknown, EffectUnknown))
+		}
 	}
-	if !resume && resumable(rows) {
+	if resumable(rows) {
 		out = append(out, closing())
 	}
 	return out
