@@ -29,7 +29,7 @@ func (r *run) begin(ctx context.Context) *Error {
 		return failed
 	}
 	legal := Alternate(rows)
-	r.ids = idsOf(legal)
+	r.ids, r.steerable = idsOf(legal), steerable(legal)
 	if r.prompt != "" {
 		r.history = append(r.history, llm.Message{Role: llm.RoleSystem, Content: r.prompt})
 	}

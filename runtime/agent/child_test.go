@@ -26,6 +26,8 @@ type childSpec struct {
 	Dir, ModelURL string
 	// BlockOn is the event after which the process hangs, holding everything as it is.
 	BlockOn string
+	// Steer is said to the turn when its first tool starts.
+	Steer string
 	// Walk runs the scripted session of TestKillAtRandomPoints, or what is left of it.
 	Walk bool
 }
@@ -43,7 +45,14 @@ func childTurn(spec string) {
 		walk(loop, st)
 		return
 	}
-	_, err := loop.Run(ctx, agent.Turn{SessionID: "s", Source: "cli", UserText: "do it"}, func(e agent.Event) {
+	mailbox := agent.NewSteering(st, "s")
+	_, err := loop.Run(ctx, agent.Turn{SessionID: "s", Source: "cli", UserText: "do it", Steering: mailbox}, func(e agent.Event) {
+		if s.Steer != "" && e.Kind == agent.EventToolStart {
+			if ok, err := mailbox.Add(ctx, s.Steer); ok && err == nil {
+				fmt.Println("steered")
+			}
+			s.Steer = ""
+		}
 		line := string(e.Kind)
 		if e.Tool != nil {
 			line += " " + e.Tool.CallID

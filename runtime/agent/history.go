@@ -170,12 +170,16 @@ func conversation(rows []store.Message) []llm.Message { return wire(Alternate(ro
 func wire(legal []store.Message) []llm.Message {
 	out := make([]llm.Message, 0, len(legal)+2)
 	for _, row := range legal {
-		m := message(row)
-		if n := len(out); n > 0 && m.Role == llm.RoleUser && out[n-1].Role == llm.RoleUser {
-			out[n-1].Content = paragraphs(out[n-1].Content, m.Content)
-			continue
-		}
-		out = append(out, m)
+		out = appendMessage(out, message(row))
 	}
 	return out
+}
+
+// appendMessage appends a message, or joins it with the last one when both are a person's.
+func appendMessage(ms []llm.Message, m llm.Message) []llm.Message {
+	if n := len(ms); n > 0 && m.Role == llm.RoleUser && ms[n-1].Role == llm.RoleUser {
+		ms[n-1].Content = paragraphs(ms[n-1].Content, m.Content)
+		return ms
+	}
+	return append(ms, m)
 }

@@ -118,7 +118,9 @@ func (l *Loop) Run(ctx context.Context, t Turn, events Events) (Result, error) {
 		return r.fail(&Error{Kind: KindBusy, Err: fmt.Errorf("session %s is answering already", t.SessionID)})
 	}
 	defer l.leave(t.SessionID)
-	if err := r.turn(ctx); err != nil {
+	err := r.turn(ctx)
+	r.endSteering(ctx, err)
+	if err != nil {
 		return r.fail(err)
 	}
 	done := r.result
@@ -137,7 +139,9 @@ type run struct {
 	defs     []llm.ToolDefinition
 	ids      callIDs // of every call in the session
 	noStream bool
-	unsaved  store.Usage // tokens that could not be written yet
+	// steerable says that the history ends with tool results of this turn.
+	steerable bool
+	unsaved   store.Usage // tokens that could not be written yet
 
 	eventMu sync.Mutex
 	events  Events
@@ -184,6 +188,9 @@ func (r *run) turn(ctx context.Context) *Error {
 		if r.c.MaxTurns != Unlimited && calls >= r.c.MaxTurns {
 			return &Error{Kind: KindBudget, Err: fmt.Errorf("the turn used its %d model calls without a reply: raise agent.max_turns or ask for less at once", r.c.MaxTurns)}
 		}
+		if err := r.steer(ctx); err != nil {
+			return err
+		}
 		resp, err := r.request(ctx)
 		if err != nil {
 			return err
@@ -199,6 +206,7 @@ func (r *run) turn(ctx context.Context) *Error {
 		if err := r.runTools(ctx, resp.Message.ToolCalls); err != nil {
 			return err
 		}
+		r.steerable = true
 	}
 }
 
@@ -251,10 +259,13 @@ func (r *run) append(ctx context.Context, rows ...store.Message) *Error {
 		return persistence(err)
 	}
 	for _, row := range stored {
-		r.history = append(r.history, message(row))
+		r.extend(row)
 	}
 	return nil
 }
+
+// extend takes a stored row into the conversation, as wire does.
+func (r *run) extend(row store.Message) { r.history = appendMessage(r.history, message(row)) }
 
 // saveUsage records tokens. They are bookkeeping: failing to write them does not end a turn whose answer is stored;
 // they are added to the next attempt of the same turn.

@@ -115,3 +115,26 @@ func TestAPIContentGoesToTheModel(t *testing.T) {
 		t.Fatal(m.Content)
 	}
 }
+
+// TestSteerable is the truth table of where a steer may stand (P-35 to P-37).
+func TestSteerable(t *testing.T) {
+	row := map[byte]store.Message{
+		'u': {Role: "user"}, 's': {Role: "user", DisplayKind: "steer"}, 'p': {Role: "user", DisplayKind: "peer_message"},
+		'a': {Role: "assistant", ToolCalls: []byte(`[{"id":"1"}]`)}, 't': {Role: "tool"},
+	}
+	for rows, want := range map[string]bool{
+		"": false, "u": false, "uat": true, "uatt": true,
+		"uats": true, "uatp": true, "uatsp": true, // behind what was put in before
+		"uatau":  false, // PA-30: results only in an earlier turn
+		"uataup": false, "uatauat": true,
+		"uata": false, "ua": false, "up": false, "s": false,
+	} {
+		var in []store.Message
+		for _, c := range []byte(rows) {
+			in = append(in, row[c])
+		}
+		if got := steerable(in); got != want {
+			t.Errorf("P-35 %q: %v", rows, got)
+		}
+	}
+}

@@ -49,6 +49,8 @@ type Turn struct {
 
 	// Approve asks the session's person; nil when nobody can be asked.
 	Approve tools.ApproveFunc
+	// Steering takes what is said to the turn while it runs; nil when nobody can say anything. Run closes it.
+	Steering *Steering
 }
 
 // Result is a finished turn. After an error it holds what was spent until then.
@@ -63,6 +65,8 @@ type Result struct {
 	Usage      llm.Usage
 	ModelCalls int
 	ToolCalls  int
+	// PendingSteer is what was said to the turn and found no place in it: it is the caller's to say again (P-36).
+	PendingSteer string
 }
 
 // EventKind names what an Event reports.
@@ -80,6 +84,8 @@ const (
 	// EventToolStart comes before a tool runs, its assistant row being stored; EventToolEnd after its result is stored.
 	EventToolStart EventKind = "tool_start"
 	EventToolEnd   EventKind = "tool_end"
+	// EventSteer comes after what was said to the running turn, in Text, is stored in it.
+	EventSteer EventKind = "steer"
 	// EventApproval comes before a person is asked, EventApprovalDone after the answer.
 	EventApproval     EventKind = "approval"
 	EventApprovalDone EventKind = "approval_done"
