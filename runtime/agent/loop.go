@@ -139,6 +139,7 @@ type run struct {
 	defs     []llm.ToolDefinition
 	ids      callIDs // of every call in the session
 	noStream bool
+	titleDue bool // once there is a reply
 	// steerable says that the history ends with tool results of this turn.
 	steerable bool
 	unsaved   store.Usage // tokens that could not be written yet
@@ -200,7 +201,7 @@ func (r *run) turn(ctx context.Context) *Error {
 			return err
 		}
 		if len(resp.Message.ToolCalls) == 0 {
-			r.result.Reply, r.result.FinishReason = resp.Message.Content, resp.FinishReason
+			r.result.Reply, r.result.FinishReason, r.result.TitleDue = resp.Message.Content, resp.FinishReason, r.titleDue
 			return nil
 		}
 		if err := r.runTools(ctx, resp.Message.ToolCalls); err != nil {
@@ -270,22 +271,32 @@ func (r *run) extend(row store.Message) { r.history = appendMessage(r.history, m
 // saveUsage records tokens. They are bookkeeping: failing to write them does not end a turn whose answer is stored;
 // they are added to the next attempt of the same turn.
 func (r *run) saveUsage(ctx context.Context, resp llm.Response) {
-	u := &r.unsaved
-	u.Model, u.BillingProvider, u.BillingBaseURL = resp.Model, r.c.Provider, r.c.BaseURL
-	if u.Model == "" {
-		u.Model = r.c.ModelName
-	}
-	u.InputTokens += resp.Usage.Input
-	u.OutputTokens += resp.Usage.Output
-	u.CacheReadTokens += resp.Usage.CacheRead
-	u.CacheWriteTokens += resp.Usage.CacheWrite
-	u.ReasoningTokens += resp.Usage.Reasoning
-	u.APICalls++
-	if err := r.c.Store.AddUsage(context.WithoutCancel(ctx), r.t.SessionID, *u); err != nil {
+	u := r.usage(resp)
+	u.InputTokens += r.unsaved.InputTokens
+	u.OutputTokens += r.unsaved.OutputTokens
+	u.CacheReadTokens += r.unsaved.CacheReadTokens
+	u.CacheWriteTokens += r.unsaved.CacheWriteTokens
+	u.ReasoningTokens += r.unsaved.ReasoningTokens
+	u.APICalls += r.unsaved.APICalls
+	r.unsaved = u
+	if err := r.c.Store.AddUsage(context.WithoutCancel(ctx), r.t.SessionID, u); err != nil {
 		r.c.Log.Error(err, "token usage not recorded yet", "session", r.t.SessionID, "calls", u.APICalls)
 		return
 	}
 	r.unsaved = store.Usage{}
+}
+
+// usage is what one model call is booked as.
+func (l *Loop) usage(resp llm.Response) store.Usage {
+	model := resp.Model
+	if model == "" {
+		model = l.c.ModelName
+	}
+	return store.Usage{
+		Model: model, BillingProvider: l.c.Provider, BillingBaseURL: l.c.BaseURL, APICalls: 1,
+		InputTokens: resp.Usage.Input, OutputTokens: resp.Usage.Output, CacheReadTokens: resp.Usage.CacheRead,
+		CacheWriteTokens: resp.Usage.CacheWrite, ReasoningTokens: resp.Usage.Reasoning,
+	}
 }
 
 func definitions(t Tools) []llm.ToolDefinition {

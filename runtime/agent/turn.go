@@ -17,6 +17,7 @@ type Store interface {
 	Append(ctx context.Context, sessionID string, msgs ...store.Message) ([]store.Message, error)
 	Messages(ctx context.Context, sessionID string) ([]store.Message, error)
 	AddUsage(ctx context.Context, sessionID string, u store.Usage) error
+	Entitle(ctx context.Context, id, title, source string) (stored string, ok bool, err error)
 }
 
 // Tools is what a turn needs of the profile's tools; *tools.Set implements it.
@@ -42,6 +43,8 @@ type Turn struct {
 
 	// UserText is what was said.
 	UserText string
+	// TitleFrom is the part of UserText that a title is made from; "" is all of it.
+	TitleFrom string
 	// PlatformMessageID is the platform's id of it, for redelivery checks.
 	PlatformMessageID string
 	// Resume continues an unfinished turn from its stored rows instead of adding UserText.
@@ -67,6 +70,8 @@ type Result struct {
 	ToolCalls  int
 	// PendingSteer is what was said to the turn and found no place in it: it is the caller's to say again (P-36).
 	PendingSteer string
+	// TitleDue says that the session wants the model's title now: see Loop.Title.
+	TitleDue bool
 }
 
 // EventKind names what an Event reports.
@@ -74,6 +79,8 @@ type EventKind string
 
 // The events of a turn, in the order they can first occur.
 const (
+	// EventTitle says that the session got its immediate title.
+	EventTitle EventKind = "title"
 	// EventText and EventReasoning carry a piece of the answer in Text.
 	EventText      EventKind = "text"
 	EventReasoning EventKind = "reasoning"
@@ -103,6 +110,7 @@ type Event struct {
 	Approval  *ApprovalEvent
 	Retry     *llm.Retry
 	Usage     *llm.Usage
+	Title     *TitleEvent
 	Result    *Result
 	Err       *Error
 }

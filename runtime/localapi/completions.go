@@ -96,6 +96,7 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 	}
 	// With a session that exists already the history is left alone.
 	p.turn.UserText, p.history = text, history
+	p.turn.TitleFrom = string(req.Messages[len(req.Messages)-1].Content) // without the instructions of a program
 	if ext.Session == "" {
 		id, err := session.NewID(h.now(), rand.Reader)
 		if err != nil {
@@ -207,5 +208,7 @@ func usageOf(res agent.Result) *Usage {
 }
 
 func infoOf(res agent.Result) *CompletionInfo {
-	return &CompletionInfo{Session: res.SessionID, Model: res.Model, ModelCalls: res.ModelCalls, ToolCalls: res.ToolCalls}
+	return &CompletionInfo{
+		Session: res.SessionID, Model: res.Model, ModelCalls: res.ModelCalls, ToolCalls: res.ToolCalls, PendingSteer: res.PendingSteer,
+	}
 }

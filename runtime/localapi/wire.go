@@ -108,6 +108,8 @@ type CompletionInfo struct {
 	Model      string `json:"model,omitempty"`
 	ModelCalls int    `json:"model_calls"`
 	ToolCalls  int    `json:"tool_calls"`
+	// PendingSteer is what was said to the turn and found no place in it: say it again as a turn.
+	PendingSteer string `json:"pending_steer,omitempty"`
 }
 
 // Choice is the one choice of an answer.
@@ -134,13 +136,13 @@ type Usage struct {
 
 // Event is one of hermes' own events in a stream.
 type Event struct {
-	// Type: session, tool_start, tool_end, approval, approval_done, retry, done.
+	// Type: session, title, tool_start, tool_end, steer, approval, approval_done, retry, done.
 	Type    string `json:"type"`
 	Session string `json:"session,omitempty"`
 	// Tool and CallID name the call of a tool or approval event.
 	Tool   string `json:"tool,omitempty"`
 	CallID string `json:"call_id,omitempty"`
-	// Summary says what the call does, or why something is tried again.
+	// Summary says what the call does, why something is tried again, what was said to the turn, or the title.
 	Summary string `json:"summary,omitempty"`
 	// Command is the complete command that an approval is about.
 	Command string `json:"command,omitempty"`
@@ -169,6 +171,8 @@ type SessionInfo struct {
 	ID     string `json:"id"`
 	Source string `json:"source"`
 	Title  string `json:"title,omitempty"`
+	// TitleSource: derived from what was said first, llm, user, branch or branch_fallback.
+	TitleSource string `json:"title_source,omitempty"`
 	// Preview is the beginning of what was said first; lists only.
 	Preview        string     `json:"preview,omitempty"`
 	Model          string     `json:"model,omitempty"`

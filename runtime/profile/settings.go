@@ -21,6 +21,7 @@ type settings struct {
 	mode                     tools.Mode
 	allow                    []string
 	maxTurns                 int
+	titles                   bool // the model names sessions
 }
 
 // readSettings takes the settings out of a configuration. A provider that is not
@@ -46,6 +47,7 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
 	}
+	s.titles = s.provider != llm.ProviderDemo && !c.IsFalse("auxiliary", "title_generation", "enabled")
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
 	s.maxTurns = n

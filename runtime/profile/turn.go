@@ -25,7 +25,8 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.closing, func() { cancel(ErrClosed) })()
-	if err := r.claim(t.SessionID, cancel); err != nil {
+	t.Steering = agent.NewSteering(agentStore{r.store}, t.SessionID)
+	if err := r.claim(t.SessionID, answering{cancel, t.Steering}); err != nil {
 		return agent.Result{}, err
 	}
 	defer r.unclaim(t.SessionID)
@@ -41,7 +42,11 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 		return agent.Result{}, err
 	}
 	defer release()
-	return e.loop.Run(ctx, t, events)
+	res, err = e.loop.Run(ctx, t, r.tellTitles(events))
+	if res.TitleDue {
+		r.entitle(e, t.SessionID)
+	}
+	return res, err
 }
 
 func outcomeOf(err error) string {
@@ -62,13 +67,13 @@ func outcomeOf(err error) string {
 // claim makes the caller the one owner of a session. It is kept here and not in the
 // engine, because a change of configuration makes a new engine while a turn still
 // runs on the old one.
-func (r *Runtime) claim(sessionID string, cancel context.CancelCauseFunc) error {
+func (r *Runtime) claim(sessionID string, a answering) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, busy := r.running[sessionID]; busy {
 		return &agent.Error{Kind: agent.KindBusy, Err: fmt.Errorf("session %s is answering already", sessionID)}
 	}
-	r.running[sessionID] = cancel
+	r.running[sessionID] = a
 	return nil
 }
 
@@ -82,10 +87,10 @@ func (r *Runtime) unclaim(sessionID string) {
 // It does not wait for its end.
 func (r *Runtime) Stop(sessionID string) bool {
 	r.mu.Lock()
-	cancel, ok := r.running[sessionID]
+	turn, ok := r.running[sessionID]
 	r.mu.Unlock()
 	if ok {
-		cancel(agent.ErrStopped)
+		turn.cancel(agent.ErrStopped)
 	}
 	return ok
 }
