@@ -18,6 +18,11 @@ func (r *run) begin(ctx context.Context) *Error {
 	if wrong != nil {
 		return wrong
 	}
+	if r.t.Retry {
+		if err := r.retry(ctx); err != nil {
+			return err
+		}
+	}
 	rows, err := r.c.Store.Messages(ctx, r.t.SessionID)
 	if err != nil {
 		return r.readError(ctx, err)
@@ -60,8 +65,8 @@ func (r *run) session(ctx context.Context) (store.Session, *Error) {
 	if err != nil {
 		return s, r.readError(ctx, err)
 	}
-	if !found && r.t.Resume {
-		return s, invalid("there is no session " + r.t.SessionID + " to resume")
+	if !found && (r.t.Resume || r.t.Retry) {
+		return s, invalid("there is no session " + r.t.SessionID + " to go on with")
 	}
 	if !found && r.t.Source == "" {
 		return s, invalid("a new session needs a source, such as cli or api")

@@ -153,9 +153,11 @@ func (r *run) check() *Error {
 	switch {
 	case r.t.SessionID == "":
 		return invalid("a turn needs a session id")
-	case r.t.Resume && r.t.UserText != "":
-		return invalid("a resumed turn continues what is stored and takes no text")
-	case !r.t.Resume && r.t.UserText == "":
+	case r.t.Resume && r.t.Retry:
+		return invalid("a turn is either resumed or tried again")
+	case (r.t.Resume || r.t.Retry) && r.t.UserText != "":
+		return invalid("a turn that is resumed or tried again continues what is stored and takes no text")
+	case !r.t.Resume && !r.t.Retry && r.t.UserText == "":
 		return invalid("a turn needs a text")
 	}
 	return nil

@@ -17,6 +17,7 @@ type Store interface {
 	Append(ctx context.Context, sessionID string, msgs ...store.Message) ([]store.Message, error)
 	Messages(ctx context.Context, sessionID string) ([]store.Message, error)
 	AddUsage(ctx context.Context, sessionID string, u store.Usage) error
+	Rewind(ctx context.Context, sessionID string, from int64) (rows int64, err error)
 	Entitle(ctx context.Context, id, title, source string) (stored string, ok bool, err error)
 }
 
@@ -49,6 +50,9 @@ type Turn struct {
 	PlatformMessageID string
 	// Resume continues an unfinished turn from its stored rows instead of adding UserText.
 	Resume bool
+
+	// Retry takes back what was said last, with everything after it, and says it again.
+	Retry bool
 
 	// Approve asks the session's person; nil when nobody can be asked.
 	Approve tools.ApproveFunc

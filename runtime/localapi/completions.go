@@ -77,16 +77,16 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 	p := prepared{
 		profile: profile, name: req.Model, stream: req.Stream, events: ext.Events && req.Stream,
 		usage: req.StreamOptions != nil && req.StreamOptions.IncludeUsage,
-		turn:  agent.Turn{SessionID: ext.Session, Source: ext.Source, Resume: ext.Resume},
+		turn:  agent.Turn{SessionID: ext.Session, Source: ext.Source, Resume: ext.Resume, Retry: ext.Retry},
 	}
 	if ext.Session != "" {
 		if apiErr := h.checkSession(r.Context(), profile, ext.Session); apiErr != nil {
 			return prepared{}, apiErr
 		}
 	}
-	if ext.Resume {
+	if ext.Resume || ext.Retry {
 		if ext.Session == "" {
-			return prepared{}, badRequest("resume needs hermes.session: name the session to continue")
+			return prepared{}, badRequest("resume and retry need hermes.session: name the session to go on with")
 		}
 		return p, nil
 	}

@@ -26,8 +26,7 @@ type Profile interface {
 	Seed(ctx context.Context, session store.Session, messages []store.Message) error
 	// Stop interrupts the running turn of a session.
 	Stop(sessionID string) bool
-	// Steer says something to the running turn of a session; false when no turn takes it.
-	Steer(ctx context.Context, sessionID, text string) (bool, error)
+	Conversing
 	// Sessions lists stored sessions, newest activity first.
 	Sessions(ctx context.Context, o store.ListOptions) ([]store.Session, error)
 	// Session returns one session and its transcript.
@@ -76,8 +75,8 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("GET /v1/profiles/{profile}/sessions", h.withProfile(h.listSessions))
 	mux.HandleFunc("GET /v1/profiles/{profile}/sessions/{session}", h.withProfile(h.getSession))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/interrupt", h.withProfile(h.interrupt))
-	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/steer", h.withProfile(h.steer))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
+	h.handleConversing(mux)
 	if metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	}

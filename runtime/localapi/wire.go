@@ -50,6 +50,8 @@ type Extension struct {
 	Events bool `json:"events,omitempty"`
 	// Resume continues an unfinished turn from its stored rows; messages stay empty.
 	Resume bool `json:"resume,omitempty"`
+	// Retry takes back what was said last, with everything after it, and says it again; messages stay empty.
+	Retry bool `json:"retry,omitempty"`
 }
 
 // RequestMessage is one message of a request.
@@ -173,6 +175,9 @@ type SessionInfo struct {
 	Title  string `json:"title,omitempty"`
 	// TitleSource: derived from what was said first, llm, user, branch or branch_fallback.
 	TitleSource string `json:"title_source,omitempty"`
+	// Parent is the session that this one follows, and EndReason why this one ended.
+	Parent    string `json:"parent,omitempty"`
+	EndReason string `json:"end_reason,omitempty"`
 	// Preview is the beginning of what was said first; lists only.
 	Preview        string     `json:"preview,omitempty"`
 	Model          string     `json:"model,omitempty"`

@@ -12,6 +12,17 @@ type answering struct {
 	steering *agent.Steering
 }
 
+// listen opens the mailbox of a turn whose session is claimed.
+func (r *Runtime) listen(sessionID string) *agent.Steering {
+	mailbox := agent.NewSteering(agentStore{r.store}, sessionID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	turn := r.running[sessionID]
+	turn.steering = mailbox
+	r.running[sessionID] = turn
+	return mailbox
+}
+
 // Steer says something to the running turn of a session. It is false when no turn runs, or the one that does takes
 // nothing any more: say it as a turn of its own then. Implements P-38: a steer waits for no turn to end.
 func (r *Runtime) Steer(ctx context.Context, sessionID, text string) (ok bool, err error) {

@@ -25,11 +25,11 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.closing, func() { cancel(ErrClosed) })()
-	t.Steering = agent.NewSteering(agentStore{r.store}, t.SessionID)
-	if err := r.claim(t.SessionID, answering{cancel, t.Steering}); err != nil {
+	if err := r.claim(t.SessionID, cancel); err != nil {
 		return agent.Result{}, err
 	}
 	defer r.unclaim(t.SessionID)
+	t.Steering = r.listen(t.SessionID)
 	e, with, err := r.enter()
 	if err != nil {
 		return agent.Result{}, err
@@ -67,13 +67,13 @@ func outcomeOf(err error) string {
 // claim makes the caller the one owner of a session. It is kept here and not in the
 // engine, because a change of configuration makes a new engine while a turn still
 // runs on the old one.
-func (r *Runtime) claim(sessionID string, a answering) error {
+func (r *Runtime) claim(sessionID string, cancel context.CancelCauseFunc) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, busy := r.running[sessionID]; busy {
 		return &agent.Error{Kind: agent.KindBusy, Err: fmt.Errorf("session %s is answering already", sessionID)}
 	}
-	r.running[sessionID] = a
+	r.running[sessionID] = answering{cancel: cancel}
 	return nil
 }
 
