@@ -217,7 +217,7 @@ func (r *run) turn(ctx context.Context) *Error {
 func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 	req := llm.Request{
 		Model: r.c.ModelName, Tools: r.defs, MaxTokens: r.c.MaxTokens, Temperature: r.c.Temperature, NoStream: r.noStream,
-		Messages: r.history,
+		Messages: injected(r.history, r.t.Inject),
 	}
 	resp, err := r.c.Model.Stream(ctx, req, func(d llm.Delta) {
 		switch {

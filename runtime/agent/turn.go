@@ -46,6 +46,8 @@ type Turn struct {
 	UserText string
 	// TitleFrom is the part of UserText that a title is made from; "" is all of it.
 	TitleFrom string
+	// Inject goes into every request of this turn, behind everything else, and is never stored (L4).
+	Inject []string
 	// PlatformMessageID is the platform's id of it, for redelivery checks.
 	PlatformMessageID string
 	// Resume continues an unfinished turn from its stored rows instead of adding UserText.
