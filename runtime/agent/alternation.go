@@ -21,6 +21,12 @@ const opening = "[The conversation begins here.]"
 // result for more rows begins with the result for fewer, as long as what follows does not join the last of them.
 // The rows given are not changed. Implements L2.
 func Alternate(rows []store.Message) []store.Message {
+	legal, _ := alternate(rows)
+	return legal
+}
+
+// alternate also gives the call ids that the rows use.
+func alternate(rows []store.Message) ([]store.Message, callIDs) {
 	a := alternation{out: make([]store.Message, 0, len(rows)+2), used: callIDs{}}
 	for i := 0; i < len(rows); i++ {
 		switch row := rows[i]; row.Role {
@@ -34,7 +40,7 @@ func Alternate(rows []store.Message) []store.Message {
 			a.assistant(row, rows[results:i+1])
 		}
 	}
-	return a.out
+	return a.out, a.used
 }
 
 type alternation struct {
@@ -109,17 +115,6 @@ func (used callIDs) claim(calls []llm.ToolCall) []llm.ToolCall {
 		used[id], out[i].ID = true, id
 	}
 	return out
-}
-
-// idsOf collects the call ids of rows.
-func idsOf(rows []store.Message) callIDs {
-	used := callIDs{}
-	for _, row := range rows {
-		for _, c := range decodeCalls(row.ToolCalls) {
-			used[c.ID] = true
-		}
-	}
-	return used
 }
 
 // answersOf finds the result of each call, nil where there is none. Results of equal ids belong to the calls in order.

@@ -35,8 +35,8 @@ func (r *run) begin(ctx context.Context) *Error {
 		return wrong
 	}
 	r.entitle(ctx, s, before)
-	legal := Alternate(rows)
-	r.ids, r.steerable = idsOf(legal), steerable(legal)
+	legal, ids := alternate(rows)
+	r.ids, r.steerable = ids, steerable(legal)
 	if r.prompt != "" {
 		r.history = append(r.history, llm.Message{Role: llm.RoleSystem, Content: r.prompt})
 	}

@@ -158,6 +158,9 @@ func Unfinished(rows []store.Message) bool { return resumable(rows) }
 
 // resumable reports whether the rows end in the middle of a turn.
 func resumable(rows []store.Message) bool {
+	if n := len(rows); n > 0 && rows[n-1].Role == llm.RoleAssistant && len(rows[n-1].ToolCalls) == 0 && sent(rows[n-1]) != "" {
+		return false // nearly always, and it must not cost a walk through all rows
+	}
 	legal := Alternate(rows)
 	return len(legal) > 0 && legal[len(legal)-1].Role != llm.RoleAssistant
 }
