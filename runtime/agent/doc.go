@@ -13,6 +13,10 @@
 // Beside a turn it owns what a person may do to it and to what came of it: say something to it while it runs (P-35 to
 // P-39), stop it, undo it, and have its session named (S-241).
 //
+// A session that outgrows the model's window is compacted between two requests: planned by the package compaction,
+// summarised by the model in a request of its own, and replaced in one transaction, so that a stop or a crash leaves the
+// old rows or the new ones.
+//
 // Implements the plugins-providers-agent specification, section L.1 (L1, L2, L4-L8), part A9 of the peer-messaging
-// specification, and S-114 and S-241 of the sessions specification.
+// specification, and S-102, S-114, S-241 and S-401 to S-407 of the sessions specification.
 package agent

@@ -84,7 +84,7 @@ func message(r store.Message) llm.Message {
 		m.Content = r.APIContent
 	}
 	if r.Role == llm.RoleAssistant {
-		m.ToolCalls = decodeCalls(r.ToolCalls)
+		m.ToolCalls, m.Native = decodeCalls(r.ToolCalls), r.ReasoningDetails
 	}
 	return m
 }
@@ -97,7 +97,7 @@ func assistantRow(r llm.Response) (store.Message, error) {
 	}
 	row := store.Message{
 		Role: llm.RoleAssistant, Content: r.Message.Content, Reasoning: r.Message.Reasoning,
-		ToolCalls: calls, FinishReason: r.FinishReason,
+		ReasoningDetails: r.Message.Native, ToolCalls: calls, FinishReason: r.FinishReason,
 	}
 	if n := r.Usage.Output; n > 0 {
 		row.TokenCount = &n

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -27,6 +28,8 @@ type Config struct {
 	// MaxTokens and Temperature go into every request; zero and nil leave them to the server.
 	MaxTokens   int64
 	Temperature *float64
+	// CacheTTL is the declared prompt cache tier; auto is resolved by the source a session was made with.
+	CacheTTL llm.CacheTTL
 	// MaxTurns is the budget of a turn in model calls (see ParseMaxTurns); 0 is DefaultMaxTurns.
 	MaxTurns int
 	// ParallelTools bounds the tool calls that run at the same time; 0 is DefaultParallelTools.
@@ -34,6 +37,8 @@ type Config struct {
 	// SystemPrompt builds the system prompt of a new session. It is called once per session; the result is stored and
 	// used unchanged from then on, so that the provider's prefix cache holds. nil means no system prompt.
 	SystemPrompt func(ctx context.Context) (string, error)
+	// Compaction makes long sessions smaller; without a Store nothing does.
+	Compaction CompactionConfig
 	// Profile is recorded with new sessions.
 	Profile string
 	Clock   clock.PassiveClock
@@ -46,6 +51,8 @@ type Loop struct {
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc
+
+	learned atomic.Int64 // the model's window as a refusal stated it, in tokens
 }
 
 // New makes a loop.
@@ -142,7 +149,10 @@ type run struct {
 	titleDue bool // once there is a reply
 	// steerable says that the history ends with tool results of this turn.
 	steerable bool
+	source    string      // the session was made with
+	fallback  string      // the route that was last announced
 	unsaved   store.Usage // tokens that could not be written yet
+	size      size
 
 	eventMu sync.Mutex
 	events  Events
@@ -194,7 +204,7 @@ func (r *run) turn(ctx context.Context) *Error {
 		if err := r.steer(ctx); err != nil {
 			return err
 		}
-		resp, err := r.request(ctx)
+		resp, err := r.ask(ctx)
 		if err != nil {
 			return err
 		}
@@ -217,7 +227,7 @@ func (r *run) turn(ctx context.Context) *Error {
 func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 	req := llm.Request{
 		Model: r.c.ModelName, Tools: r.defs, MaxTokens: r.c.MaxTokens, Temperature: r.c.Temperature, NoStream: r.noStream,
-		Messages: injected(r.history, r.t.Inject),
+		Messages: injected(r.history, r.t.Inject), CacheTTL: r.c.CacheTTL.ForSession(r.source), Refit: r.refit,
 	}
 	resp, err := r.c.Model.Stream(ctx, req, func(d llm.Delta) {
 		switch {
@@ -227,6 +237,8 @@ func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 			r.emit(Event{Kind: EventReasoning, Text: d.Reasoning})
 		case d.Retry != nil:
 			r.emit(Event{Kind: EventRetry, Retry: d.Retry})
+		case d.Fallback != nil:
+			r.announce(d.Fallback)
 		}
 	})
 	if err != nil {
@@ -294,8 +306,12 @@ func (l *Loop) usage(resp llm.Response) store.Usage {
 	if model == "" {
 		model = l.c.ModelName
 	}
+	provider, baseURL := l.c.Provider, l.c.BaseURL
+	if resp.Provider != "" {
+		provider, baseURL = resp.Provider, resp.BaseURL
+	}
 	return store.Usage{
-		Model: model, BillingProvider: l.c.Provider, BillingBaseURL: l.c.BaseURL, APICalls: 1,
+		Model: model, BillingProvider: provider, BillingBaseURL: baseURL, APICalls: 1,
 		InputTokens: resp.Usage.Input, OutputTokens: resp.Usage.Output, CacheReadTokens: resp.Usage.CacheRead,
 		CacheWriteTokens: resp.Usage.CacheWrite, ReasoningTokens: resp.Usage.Reasoning,
 	}

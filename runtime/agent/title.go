@@ -130,7 +130,7 @@ func replied(rows []store.Message) bool {
 func exchange(rows []store.Message) (said, reply string) {
 	for _, m := range rows {
 		switch {
-		case m.Role == llm.RoleUser && ordinary(m) && said == "":
+		case m.Role == llm.RoleUser && ordinary(m) && !m.CompressedSummary && said == "":
 			said = m.Content
 		case m.Role == llm.RoleAssistant && len(m.ToolCalls) == 0 && m.DisplayKind != DisplayNotice:
 			return said, m.Content

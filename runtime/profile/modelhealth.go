@@ -18,10 +18,12 @@ type access struct {
 	keys   [sha256.Size]byte
 }
 
-func accessWith(config *home.Config, keys []string) access {
+func accessWith(config *home.Config, keys [maxModels][]string) access {
 	h := sha256.New()
-	for _, k := range keys {
-		fmt.Fprintf(h, "%d:%s", len(k), k)
+	for i, list := range keys {
+		for _, k := range list {
+			fmt.Fprintf(h, "%d:%d:%s", i, len(k), k)
+		}
 	}
 	a := access{config: config}
 	h.Sum(a.keys[:0])
@@ -89,15 +91,25 @@ func (r *Runtime) noteModel(err error, with access) {
 
 // checkModel says what is known to stand between the profile and its model, with the
 // configuration and the keys as they are on disk now; r.mu is held.
-func (r *Runtime) checkModel(config *home.Config, s settings, keys []string) (reason, message string) {
-	if s.provider == llm.ProviderDemo {
-		return "", ""
+func (r *Runtime) checkModel(config *home.Config, ring keyRing) (reason, message string) {
+	missing := ""
+	for i, m := range ring.routes {
+		p, ok := llm.LookupProvider(m.provider)
+		if !ok || len(ring.keys[i]) > 0 || p.KeyOptional && !r.hadKey[m.server()] {
+			missing = "" // this one can answer
+			break
+		}
+		if i == 0 {
+			missing = fmt.Sprintf("provider %s needs an API key and the profile has none: "+
+				"put it into a Secret and name that in spec.model.credentials", p.Name)
+		} else if i == 1 {
+			missing += "; its fallbacks have none either"
+		}
 	}
-	if p, ok := llm.LookupProvider(s.provider); ok && len(keys) == 0 && (!p.KeyOptional || r.hadKey) {
-		return v1alpha1.ReasonCredentialMissing, fmt.Sprintf("provider %s needs an API key and the profile has none: "+
-			"put it into a Secret and name that in spec.model.credentials", p.Name)
+	if missing != "" {
+		return v1alpha1.ReasonCredentialMissing, missing
 	}
-	if m := r.modelHealth; m.reason != "" && m.with == accessWith(config, keys) {
+	if m := r.modelHealth; ring.routes[0].provider != llm.ProviderDemo && m.reason != "" && m.with == accessWith(config, ring.keys) {
 		return m.reason, m.message
 	}
 	return "", ""

@@ -55,8 +55,14 @@ func (r *renderer) event(e localapi.Event) {
 		}
 	case "steer":
 		r.note("› %s", brief(e.Summary, maxNote))
+	case "compacted":
+		if e.Compacted != nil {
+			r.note("• %s", compactedText(*e.Compacted))
+		}
 	case "retry":
 		r.retry(e)
+	case "fallback":
+		r.note("! %s", brief(e.Summary, maxNote))
 	}
 }
 
