@@ -78,7 +78,7 @@ func classifyShape(status int, code, msg string) (Verdict, bool) {
 			return verdict(w.reason), true
 		}
 	}
-	if code == "invalid_encrypted_content" {
+	if code == "invalid_encrypted_content" || status < 500 && refusesFields(msg) {
 		return verdict(ReasonEncryptedContent), true
 	}
 	if (status == http.StatusBadRequest || status == http.StatusForbidden) && hasAny(msg, longBetaWords) {

@@ -85,6 +85,8 @@ func TestClassify(t *testing.T) {
 		{"image-too-large", Failure{Status: 400, Message: "image exceeds 5 MB maximum: 6291456 bytes"}, ReasonImageTooLarge, "r"},
 		{"image-corrupt", Failure{Status: 400, Message: "Could not process image"}, ReasonImageCorrupt, "r"},
 		{"invalid-encrypted-content", Failure{Status: 400, Code: "invalid_encrypted_content"}, ReasonEncryptedContent, "r"},
+		{"invalid-encrypted-content-field", Failure{Status: 400, Message: "messages.2: property 'reasoning_content' is unsupported"}, ReasonEncryptedContent, "r"},
+		{"reasoning-content-missing", Failure{Status: 400, Message: "Missing reasoning_content in message 2"}, ReasonFormat, "f"},
 		{"reasoning-mandatory", Failure{Status: 400, Message: "Reasoning is mandatory for this endpoint and cannot be disabled."}, ReasonReasoningMandatory, "r"},
 		{"thinking-signature", Failure{Status: 400, Message: "messages.3.content.0: Invalid `signature` in `thinking` block"}, ReasonThinkingSignature, "r"},
 		{"thinking-edited", Failure{Status: 400, Message: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"}, ReasonThinkingSignature, "r"},

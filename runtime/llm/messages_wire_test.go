@@ -183,3 +183,27 @@ func TestOneShotRecoveries(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedFieldsAreLearned: a server that sends reasoning_content and refuses to get it back is asked once.
+func TestRefusedFieldsAreLearned(t *testing.T) {
+	s := server(t)
+	cl := client(t, s.URL(), llm.Options{})
+	s.Script(fakemodel.Turn{Text: "hello", Reasoning: "hm"})
+	r := ask("hi")
+	first, err := cl.Stream(context.Background(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Messages = append(r.Messages, first.Message, llm.Message{Role: llm.RoleUser, Content: "go on"})
+	s.Script(fakemodel.Turn{Fault: fakemodel.Fault{Status: 400, Message: "Extra inputs are not permitted: reasoning_content"}}, fakemodel.Text("ok"), fakemodel.Text("ok"))
+	for range 2 {
+		if _, err := cl.Stream(context.Background(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []bool{false, true, false, false} {
+		if got := strings.Contains(string(s.Requests()[i].Body), `"reasoning_content":"hm"`); got != want {
+			t.Errorf("request %d carries it: %v", i, got)
+		}
+	}
+}

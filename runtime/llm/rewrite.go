@@ -14,6 +14,8 @@ import (
 type rewrites struct {
 	// dropNative leaves out what the server wanted back: it refuses its own signatures or encrypted reasoning now.
 	dropNative bool
+	// dropFields leaves it out for good: the server refuses the fields themselves, which it sends all the same.
+	dropFields bool
 	// plainSchemas strips pattern and format from tool schemas, which llama.cpp turns into grammars it cannot parse.
 	plainSchemas bool
 	// keepThinking does not ask for an answer without thinking.
@@ -31,7 +33,12 @@ func (w rewrites) next(e *Error, r Request, h http.Header) (rewrites, bool) {
 	before := w
 	switch e.Reason {
 	case ReasonThinkingSignature, ReasonEncryptedContent:
-		w.dropNative = w.dropNative || slices.ContainsFunc(r.Messages, func(m Message) bool { return len(m.Native) > 0 })
+		has := slices.ContainsFunc(r.Messages, func(m Message) bool { return len(m.Native) > 0 })
+		if refusesFields(lower(e.Message)) {
+			w.dropFields = w.dropFields || has
+		} else {
+			w.dropNative = w.dropNative || has
+		}
 	case ReasonReasoningMandatory:
 		w.keepThinking = w.keepThinking || r.NoThinking
 	case ReasonGrammarPattern:
@@ -48,7 +55,7 @@ func (w rewrites) next(e *Error, r Request, h http.Header) (rewrites, bool) {
 
 // apply makes the changes that concern the request itself, on copies.
 func (w rewrites) apply(r Request) Request {
-	if w.dropNative {
+	if w.dropNative || w.dropFields {
 		r.Messages = slices.Clone(r.Messages)
 		for i := range r.Messages {
 			r.Messages[i].Native = nil
@@ -76,6 +83,11 @@ func (w rewrites) headers(h http.Header) {
 	for _, v := range kept {
 		h.Add(betaHeader, v)
 	}
+}
+
+// refusesFields reports whether a lower-case text refuses the fields that chat servers want reasoning back in.
+func refusesFields(msg string) bool {
+	return hasAny(msg, reasoningFields) && hasAny(msg, refusedField)
 }
 
 func isLongContext(beta string) bool { return strings.HasPrefix(strings.TrimSpace(beta), "context-1m") }
@@ -180,5 +192,5 @@ func (l *learned) set(model string, w rewrites) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.model = model
-	l.known = rewrites{plainSchemas: w.plainSchemas, dropLongContext: w.dropLongContext, maxTokens: w.maxTokens}
+	l.known = rewrites{dropFields: w.dropFields, plainSchemas: w.plainSchemas, dropLongContext: w.dropLongContext, maxTokens: w.maxTokens}
 }

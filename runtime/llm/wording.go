@@ -17,6 +17,8 @@ var (
 	imageSizeWords   = []string{"image exceeds", "image too large", "image is too large", "image dimensions exceed", "exceeds the maximum image size"}
 	imageDataWords   = []string{"could not process image", "image could not be decoded", "invalid image data", "unable to decode image", "image cannot be identified", "corrupt image"}
 	encryptedWords   = []string{"invalid_encrypted_content", "encrypted content could not be", "could not decrypt", "encrypted_content"}
+	reasoningFields  = []string{"reasoning_content", "reasoning_details"}
+	refusedField     = []string{"not permitted", "not supported", "unsupported", "not allowed", "unknown", "unrecognized", "unexpected", "extra"}
 	signatureWords   = []string{"invalid signature in thinking", "invalid `signature` in `thinking`", "thinking block signature", "thinking or redacted_thinking blocks in the latest assistant message cannot be modified", "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"}
 	mandatoryWords   = []string{"reasoning is mandatory", "thinking is mandatory", "reasoning cannot be disabled", "thinking cannot be disabled", "requires reasoning to be enabled", "does not support disabling"}
 	injectedWords    = []string{"unsupported parameter injected", "injected by the gateway"}

@@ -32,9 +32,11 @@ func compactedOf(c agent.Compacted) *Compacted { return (*Compacted)(&c) }
 // compress compacts a session because a person asked for it. The answer comes when it is done.
 func (h *handler) compress(w http.ResponseWriter, r *http.Request, p Profile) {
 	var body CompressRequest
-	if err := decode(w, r, &body); err != nil {
-		writeError(w, err)
-		return
+	if r.ContentLength != 0 { // nothing to keep in particular needs no body
+		if err := decode(w, r, &body); err != nil {
+			writeError(w, err)
+			return
+		}
 	}
 	id := r.PathValue("session")
 	switch _, _, found, err := p.Session(r.Context(), id); {

@@ -105,11 +105,11 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 	}
 	e.loop, err = agent.New(agent.Config{
 		Store: agentStore{r.store}, Tools: e.tools.set, Model: e.model, CacheTTL: s.cacheTTL,
-		ModelName: s.routes[0].model, Provider: s.routes[0].provider, BaseURL: s.routes[0].baseURL, MaxTurns: s.maxTurns,
+		ModelName: s.model, Provider: s.provider, BaseURL: s.baseURL, MaxTurns: s.maxTurns,
 		SystemPrompt: func(ctx context.Context) (string, error) {
 			return systemPrompt(ctx, r.o.Paths, s.workspace, r.o.Clock.Now())
 		},
-		Compaction: s.compaction.config(s.routes[0].provider, e.model, r.store, r.o.RunID),
+		Compaction: s.compaction.config(s.provider, e.model, r.store, r.o.RunID),
 		Profile:    r.o.Paths.Name, Clock: r.o.Clock, Log: r.o.Log,
 	})
 	if err != nil {

@@ -77,9 +77,12 @@ func readFallbacks(c *home.Config) ([]modelRoute, error) {
 	return out, nil
 }
 
+// routes are the models in the order they are tried.
+func (s settings) routes() []modelRoute { return append([]modelRoute{s.modelRoute}, s.fallbacks...) }
+
 // checkRoutes says which model cannot be reached as it is configured.
 func (s settings) checkRoutes() error {
-	for i, m := range s.routes {
+	for i, m := range s.routes() {
 		if m.provider == llm.ProviderDemo {
 			continue
 		}
@@ -136,7 +139,7 @@ func (k keyed) with(ring keyRing) keyed {
 
 // chain builds the models of an engine. What it remembers of failures lives as long as the engine.
 func (r *Runtime) chain(s settings, had keyed) (*llm.Chain, error) {
-	routes := s.routes
+	routes := s.routes()
 	var list []llm.Candidate
 	for i, m := range routes {
 		c, err := r.candidate(i, m, had[m.server()], len(routes) > i+1)

@@ -15,8 +15,8 @@ import (
 
 // settings is what a profile's config.yaml says, as far as the runtime uses it.
 type settings struct {
-	// routes are the model and its fallbacks, in the order they are tried.
-	routes             []modelRoute
+	modelRoute
+	fallbacks          []modelRoute
 	cacheTTL           llm.CacheTTL
 	workspace          string
 	toolsets, disabled []string
@@ -31,12 +31,12 @@ type settings struct {
 // spec §1.3 that this package uses.
 func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	s := settings{
-		routes:    []modelRoute{readPrimary(c)},
-		workspace: firstOf(c.String("terminal", "cwd"), paths.Workspace()),
-		toolsets:  c.Strings("toolsets"),
-		disabled:  c.Strings("disabled_toolsets"),
-		allow:     c.Strings("approvals", "allow"),
-		mode:      approvalMode(c.String("approvals", "mode")),
+		modelRoute: readPrimary(c),
+		workspace:  firstOf(c.String("terminal", "cwd"), paths.Workspace()),
+		toolsets:   c.Strings("toolsets"),
+		disabled:   c.Strings("disabled_toolsets"),
+		allow:      c.Strings("approvals", "allow"),
+		mode:       approvalMode(c.String("approvals", "mode")),
 	}
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
@@ -50,11 +50,10 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	s.maxTurns = n
 	ttl, set := c.Lookup("prompt_caching", "cache_ttl")
 	s.cacheTTL = llm.ParseCacheTTL(ttl, set)
-	fallbacks, err := readFallbacks(c)
-	s.routes = append(s.routes, fallbacks...)
+	s.fallbacks, err = readFallbacks(c)
 	if err == nil {
 		s.compaction, err = readCompaction(c)
-		s.routes[0].window = s.compaction.window
+		s.window = s.compaction.window
 	}
 	return s, err
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -30,6 +31,33 @@ func TestCompressCommand(t *testing.T) {
 	requests := r.model.Requests()
 	if len(requests) != 10 || !strings.Contains(string(requests[8].Body), "the colours") || !strings.Contains(string(requests[9].Body), "a summary") {
 		t.Errorf("%d requests", len(requests))
+	}
+}
+
+// TestInterruptedCompress: Ctrl-C ends it, nothing has changed, and the session goes on.
+func TestInterruptedCompress(t *testing.T) {
+	r := newRig(t)
+	interrupts := make(chan os.Signal, 1)
+	gate := make(chan struct{})
+	defer close(gate)
+	r.model.Respond(func(req fakemodel.Request) fakemodel.Turn {
+		if len(req.Parsed.Tools) == 0 {
+			interrupts <- os.Interrupt
+			return fakemodel.Turn{Text: "late", Gate: gate}
+		}
+		return fakemodel.Text(strings.Repeat("blah ", 300))
+	})
+	lines := []string{}
+	for range 8 {
+		lines = append(lines, "and then?")
+	}
+	r.chat.Interrupts, r.chat.Live, r.chat.Lines = interrupts, true, &typed{lines: append(lines, "/compress", "go on")}
+	must(t, r.chat.Loop(ctx(t)))
+	if got := r.notes.String(); !strings.Contains(got, "! interrupted; the session is as it was") || strings.Contains(got, "became") {
+		t.Errorf("notes %s", got)
+	}
+	if ms := r.model.Requests()[9].Parsed.Decoded(); len(ms) != 18 || ms[17].Content != "go on" {
+		t.Errorf("%d messages", len(ms))
 	}
 }
 
