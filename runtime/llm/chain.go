@@ -38,7 +38,7 @@ type Fallback struct {
 
 // String says it to a person.
 func (f Fallback) String() string {
-	return fmt.Sprintf("answering with %s because %s failed: %s", f.To, f.From, f.Err)
+	return fmt.Sprintf("answering with %s because %s failed: %s", f.To, f.From, f.Err.Text())
 }
 
 // Chain answers with the first of its routes that can. What it remembers of failures belongs to it and to nobody else.
@@ -159,6 +159,16 @@ func (c *Chain) announce(i, n int, failures []failure, emit func(Delta)) {
 	}
 	c.log.V(level).Info("asking another model", "from", f.From, "to", f.To, "reason", f.Err.Reason, "position", n)
 	emit(Delta{Fallback: &f})
+}
+
+// Standing says why the primary model is not the one that answers, "" while it is.
+func (c *Chain) Standing() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.why[0] == nil || len(c.list) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("fallbacks answer because %s failed: %s", c.list[0].label(), c.why[0].Text())
 }
 
 func (c *Chain) order(keys []fingerprint) []int {

@@ -8,9 +8,9 @@ import (
 
 // Texts that stand where the protocol demands one and the conversation has none.
 const (
-	emptyText     = "(no content)"
-	leadingUser   = "(the conversation continues)"
-	invalidInputs = "invalid_arguments"
+	emptyText    = "(no content)"
+	leadingUser  = "(the conversation continues)"
+	invalidInput = "invalid_arguments"
 )
 
 // encodeMessages builds the body of a request of DialectMessages.
@@ -101,7 +101,7 @@ func assistantBlocks(m Message, host string) []contentBlock {
 	return out
 }
 
-// block placeholders of a layout: so many bytes of the text, or the next call.
+// place stands in a layout for what the message itself holds: so many bytes of the text, or the next call.
 type place struct {
 	Place string `json:"place"`
 	Bytes int    `json:"bytes,omitempty"`
@@ -152,7 +152,7 @@ func toolUse(c ToolCall) contentBlock {
 	case len(input) == 0:
 		input = json.RawMessage("{}")
 	case input[0] != '{' || !json.Valid(input):
-		b, err := json.Marshal(map[string]string{invalidInputs: c.Arguments})
+		b, err := json.Marshal(map[string]string{invalidInput: c.Arguments})
 		if err != nil {
 			b = []byte("{}")
 		}

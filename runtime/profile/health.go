@@ -46,8 +46,11 @@ func (r *Runtime) Health() Health {
 	case invalid != nil:
 		h.Reason, h.Message = v1alpha1.ReasonConfigInvalid, invalid.Error()
 	default:
-		if reason, message := r.checkModel(config, ring); reason != "" {
+		switch reason, message := r.checkModel(config, ring); {
+		case reason != "":
 			h.Reason, h.Message = reason, message
+		case message != "":
+			h.Message += "; " + message
 		}
 	}
 	return h

@@ -58,7 +58,7 @@ func TestFallbackAnswers(t *testing.T) {
 	if len(told) != 1 || told[0].To != "custom/fake-2" || told[0].Err.Reason != llm.ReasonAuth {
 		t.Errorf("told %+v", told)
 	}
-	r.expectHealth("", "open in")
+	r.expectHealth("", "; fallbacks answer because custom/fake-1 failed: 401")
 	// A turn of several calls rests the first model and says so once.
 	told = nil
 	second.Script(fakemodel.Calls(call("a", "list_dir", `{"path":"."}`)), fakemodel.Calls(call("b", "list_dir", `{"path":"."}`)), fakemodel.Text("done"))
