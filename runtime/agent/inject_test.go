@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -38,6 +39,8 @@ func TestInjectedIsNotHistory(t *testing.T) {
 			t.Errorf("L4 request %d ends with %+v", i, last)
 		case i == 2 && !bytes.Equal(r.Body, requests[0][i].Body):
 			t.Errorf("L4 the next turn was asked\n%s\nwithout injection\n%s", r.Body, requests[0][i].Body)
+		case i == 1 && !reflect.DeepEqual(with[:len(with)-1], plain):
+			t.Errorf("L4 the history of request 1 is %+v, without injection %+v", with, plain)
 		case i == 1 && len(with) != len(plain)+1, i != 1 && len(with) != len(plain):
 			t.Errorf("L4 request %d has %d messages, %d without injection", i, len(with), len(plain))
 		}
