@@ -24,6 +24,7 @@ type settings struct {
 	allow              []string
 	maxTurns           int
 	compaction         compactionSettings
+	titles             bool // the model names sessions
 }
 
 // readSettings takes the settings out of a configuration. Implements the keys of
@@ -40,6 +41,7 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
 	}
+	s.titles = s.provider != llm.ProviderDemo && !c.IsFalse("auxiliary", "title_generation", "enabled")
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
 	if err != nil {
