@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -179,6 +180,13 @@ func child(spec string) {
 	case "create":
 		_, err = Create(context.Background(), source(home), CreateOptions{
 			Dir: dirOf(home), Trigger: Scheduled, Now: start.Add(time.Hour), Log: logr.Discard(), step: step})
+	case "create-limited":
+		signal.Ignore(syscall.SIGXFSZ)
+		limit := syscall.Rlimit{Cur: uint64(n) << 10, Max: uint64(n) << 10}
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+			panic(err)
+		}
+		_, err = Create(context.Background(), source(home), CreateOptions{Dir: dirOf(home), Trigger: Scheduled, Now: start.Add(time.Hour), Log: logr.Discard()})
 	case "restore":
 		list, listErr := List(dirOf(home), "alice")
 		if listErr != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -237,5 +238,22 @@ func TestClaim(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSnapshotDiskFull: SQLite's own word for a full disk becomes the system's.
+func TestSnapshotDiskFull(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "small.db")
+	pool, err := openDB(path, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if _, err := pool.Exec("PRAGMA max_page_count = 2; CREATE TABLE t (x)"); err != nil {
+		t.Fatal(err)
+	}
+	_, full := pool.Exec("INSERT INTO t VALUES (zeroblob(100000))")
+	if err := snapshotError(context.Background(), "from", path, full); full == nil || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v became %v", full, err)
 	}
 }
