@@ -192,8 +192,8 @@ func TestDiskFull(t *testing.T) {
 	for _, kib := range []int{300, 750} {
 		home := makeHome(t, 5)
 		older := createAt(t, home, start)
-		must(t, os.WriteFile(filepath.Join(home, "memories", "big"), randomBytes(600<<10), 0o600))
-		must(t, os.WriteFile(filepath.Join(home, "memories", "more"), randomBytes(500<<10), 0o600))
+		must(t, os.WriteFile(filepath.Join(home, "memories", "big"), randomBytes(600<<10, 1), 0o600))
+		must(t, os.WriteFile(filepath.Join(home, "memories", "more"), randomBytes(500<<10, 2), 0o600))
 		exe, err := os.Executable()
 		must(t, err)
 		cmd := exec.Command(exe)
@@ -207,9 +207,9 @@ func TestDiskFull(t *testing.T) {
 }
 
 // randomBytes do not get smaller by compression.
-func randomBytes(n int) []byte {
+func randomBytes(n int, seed byte) []byte {
 	out := make([]byte, n)
-	source := rand.NewChaCha8([32]byte{1})
+	source := rand.NewChaCha8([32]byte{seed})
 	_, _ = source.Read(out) // never fails
 	return out
 }
