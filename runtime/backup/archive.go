@@ -21,14 +21,21 @@ var ErrDamaged = errors.New("is damaged or no backup: use another one")
 func damaged(path string, err error) error { return fmt.Errorf("%s %w (%w)", path, ErrDamaged, err) }
 
 // pack writes the staged files as one archive to w: the manifest first, then the files in its order.
-func pack(ctx context.Context, w io.Writer, dir string, m Manifest) (err error) {
+func pack(ctx context.Context, w io.Writer, dir string, m Manifest) error {
 	// One goroutine: a gateway has better things to do with its other cores.
 	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, z.Close()) }()
-	t := tar.NewWriter(z)
+	if err := packTar(ctx, z, dir, m); err != nil {
+		_ = z.Close() // it lets go of its memory; what it says follows from err
+		return err
+	}
+	return z.Close()
+}
+
+func packTar(ctx context.Context, w io.Writer, dir string, m Manifest) error {
+	t := tar.NewWriter(w)
 	text, err := m.encode()
 	if err != nil {
 		return err

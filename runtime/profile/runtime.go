@@ -37,9 +37,11 @@ type Options struct {
 	// Changed is called, without locks held, after the health or the store's figures may have changed.
 	Changed func()
 	// Observe is told about every finished turn.
-	Observe func(outcome string, usage llm.Usage, took time.Duration)
-	Clock   Clock
-	Log     logr.Logger
+	// BackupGate bounds how many scheduled backups run at once in the process; nil bounds nothing.
+	BackupGate chan struct{}
+	Observe    func(outcome string, usage llm.Usage, took time.Duration)
+	Clock      Clock
+	Log        logr.Logger
 }
 
 // ErrClosed means the profile is being closed and takes no new work.
@@ -104,6 +106,8 @@ type Runtime struct {
 	health   storeHealth
 	// modelHealth is what the last turn showed of the model.
 	modelHealth modelHealth
+	// backups is the state of scheduled backups.
+	backups scheduledBackups
 }
 
 // Open makes a runtime of a written home. It touches no file and starts no
@@ -188,6 +192,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if r.recovery != nil {
 		r.recovery.Stop()
 	}
+	r.backups.stop()
 	r.retire(e)
 	r.mu.Unlock()
 	r.close()

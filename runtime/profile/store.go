@@ -25,6 +25,8 @@ type lazyStore struct {
 	users  int
 	timer  clock.Timer
 	closed bool
+	// unused is closed when the last user leaves, for whoever waits for that; nil when nobody does.
+	unused chan struct{}
 	// drained is closed when the last user of a closed store has left.
 	drained chan struct{}
 }
@@ -41,7 +43,7 @@ func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func()
 		return nil, nil, store.ErrClosed
 	}
 	if l.open == nil {
-		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock})
+		opened, err := openStore(ctx, l.path, store.Options{Log: l.log, Clock: l.clock})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -62,6 +64,10 @@ func (l *lazyStore) release() {
 	l.users--
 	if l.users > 0 {
 		return
+	}
+	if l.unused != nil {
+		close(l.unused)
+		l.unused = nil
 	}
 	if l.closed {
 		close(l.drained)
