@@ -75,6 +75,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("GET /v1/profiles/{profile}/sessions/{session}", h.withProfile(h.getSession))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/interrupt", h.withProfile(h.interrupt))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
+	h.backupRoutes(mux)
 	if metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	}

@@ -60,3 +60,13 @@ func (o Offline) restore(ctx context.Context, req RestoreRequest) (backup.Restor
 	}
 	return staged.Commit()
 }
+
+// Import is Runtime.Import. A home without a store gets one.
+func (o Offline) Import(ctx context.Context, path string) (store.ImportReport, error) {
+	s, err := openStore(ctx, o.Paths.Store(), store.Options{Log: o.Log, Clock: o.Clock})
+	if err != nil {
+		return store.ImportReport{}, err
+	}
+	report, err := s.Import(ctx, path, store.ImportOptions{Profile: o.Paths.Name})
+	return report, errors.Join(err, s.Close())
+}
