@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"sigs.k8s.io/yaml"
 )
@@ -27,7 +28,7 @@ func (o Objects) Manifest() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# Made by hermes profile import. Read it before you apply it.\n")
 	for _, n := range o.Notes {
-		b.WriteString("# - " + strings.Join(strings.Fields(n), " ") + "\n")
+		b.WriteString("# - " + OneLine(n) + "\n")
 	}
 	for _, object := range o.List() {
 		text, err := document(object)
@@ -38,6 +39,17 @@ func (o Objects) Manifest() ([]byte, error) {
 		b.Write(text)
 	}
 	return b.Bytes(), nil
+}
+
+// OneLine makes a note, which may hold names from the old home, one line that neither a terminal nor a YAML reader takes
+// for anything else: what cannot be seen becomes the replacement character.
+func OneLine(note string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, strings.Join(strings.Fields(note), " "))
 }
 
 // document is an object without what only a server fills in.

@@ -274,6 +274,25 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestManifestIsReadable: names from the old home can neither break the manifest nor move a terminal's cursor.
+func TestManifestIsReadable(t *testing.T) {
+	h := found(t)
+	h.Notes = append(h.Notes, "evil\x1b[2J\n---\nkind: Secret \u202e name")
+	o, err := Convert(h, Options{Name: "ada"})
+	must(t, err)
+	text, err := o.Manifest()
+	must(t, err)
+	if strings.ContainsAny(string(text), "\x1b\u202e") || !strings.Contains(string(text), "# - evil\uFFFD[2J --- kind: Secret \uFFFD name\n") {
+		t.Errorf("%s", text)
+	}
+	for _, document := range strings.Split(string(text), "---\n")[1:] {
+		var object struct{ Kind string }
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil || object.Kind == "" {
+			t.Errorf("%v in\n%s", err, document)
+		}
+	}
+}
+
 // TestCopyFilesAgain leaves what is there.
 func TestCopyFilesAgain(t *testing.T) {
 	h, to := found(t), t.TempDir()
