@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,6 +126,21 @@ func (c *cli) locateData(ctx context.Context, f dataFlags) (chat.Data, error) {
 	if f.socket != "" {
 		return chat.Data{Target: chat.Target{Socket: f.socket}}, nil
 	}
+	found, err := c.declaredData(ctx, f.profile)
+	var stopped *datadir.NotRunningError
+	if !errors.As(err, &stopped) {
+		return found, err
+	}
+	namespace := cmp.Or(c.namespace, "default")
+	target, ok, offlineErr := chat.LocateOffline(ctx, stopped.Data.Gateways(), os.TempDir(), namespace, f.profile)
+	if offlineErr != nil || !ok {
+		return chat.Data{}, fmt.Errorf("%w, or name the profile's home with --home", err)
+	}
+	return chat.Data{Target: target}, nil
+}
+
+// declaredData asks the control plane.
+func (c *cli) declaredData(ctx context.Context, name string) (chat.Data, error) {
 	client, err := c.client()
 	if err != nil {
 		return chat.Data{}, err
@@ -137,17 +153,8 @@ func (c *cli) locateData(ctx context.Context, f dataFlags) (chat.Data, error) {
 	if err != nil {
 		return chat.Data{}, err
 	}
-	found, err := chat.LocateData(ctx, rest, namespace, f.profile)
-	err = client.Explain(err)
-	var stopped *datadir.NotRunningError
-	if !errors.As(err, &stopped) {
-		return found, err
-	}
-	target, ok, offlineErr := chat.LocateOffline(ctx, stopped.Data.Gateways(), os.TempDir(), namespace, f.profile)
-	if offlineErr != nil || !ok {
-		return chat.Data{}, fmt.Errorf("%w, or name the profile's home with --home", err)
-	}
-	return chat.Data{Target: target}, nil
+	found, err := chat.LocateData(ctx, rest, namespace, name)
+	return found, client.Explain(err)
 }
 
 // dataError gives a failure its exit code: what somebody else holds may be free later.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/keeper"
+	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/homeimport"
 	"hermes.dev/hermes/runtime/store"
 )
@@ -121,7 +123,15 @@ func readImport(ctx context.Context, path string, f importFlags, work string) (*
 		return nil, err
 	}
 	run := &importRun{f: f, home: h}
-	run.objects, err = homeimport.Convert(h, homeimport.Options{Name: cmp.Or(f.name, h.Name), Gateway: f.gateway, Secrets: f.secrets})
+	into := ""
+	if f.home != "" { // rows get the name of the profile they go to
+		dir, err := filepath.Abs(f.home)
+		if err != nil {
+			return nil, err
+		}
+		into = home.ForHome(dir).Name
+	}
+	run.objects, err = homeimport.Convert(h, homeimport.Options{Name: cmp.Or(f.name, into, h.Name), Gateway: f.gateway, Secrets: f.secrets})
 	if err != nil {
 		return nil, exit.Usagef("%w", err)
 	}
@@ -173,7 +183,7 @@ func (run *importRun) fill(ctx context.Context, k keeper.Keeper, dir string) err
 	return err
 }
 
-func (c *cli) printImport(out interface{ Write([]byte) (int, error) }, run *importRun) {
+func (c *cli) printImport(out io.Writer, run *importRun) {
 	o := run.objects
 	verb := "would be imported"
 	if run.done {
