@@ -227,7 +227,7 @@ func TestDamagedArchives(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for i := 0; i < len(data); i += max(1, len(data)/200) {
+	for i := 0; i < len(data); i += max(1, len(data)/50) {
 		flipped := slices.Clone(data)
 		flipped[i] ^= 1
 		path := filepath.Join(t.TempDir(), "b")

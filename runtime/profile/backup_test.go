@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -281,6 +282,50 @@ func TestFailedBackup(t *testing.T) {
 	}
 	if h := r.runtime.Health().Backup; h.Reason != "BackedUp" || !strings.Contains(h.Message, "no session store yet") {
 		t.Errorf("%+v", h)
+	}
+}
+
+// TestFailureMessage: one line that does not change with each try.
+func TestFailureMessage(t *testing.T) {
+	err := errors.Join(errors.New("write /h/backups/profile/.alice-20260102T040000.000Z.tar.zst.partial/packed: input/output error"), errors.New("second"))
+	if got := failureMessage(err); got != "write packed: input/output error second" {
+		t.Error(got)
+	}
+}
+
+// TestRestoreWaitsForShortUses of the store, such as a listing, but not for long, and not for a caller that is gone.
+func TestRestoreWaitsForShortUses(t *testing.T) {
+	fake := clocktesting.NewFakeClock(night)
+	l := newLazyStore(filepath.Join(t.TempDir(), "state.db"), time.Minute, fake, logr.Discard())
+	defer func() { must(t, l.close(ctx(t))) }()
+	begin := func(c context.Context) chan error {
+		done := make(chan error, 1)
+		go func() { done <- l.exclusively(c, func() error { return nil }) }()
+		for !fake.HasWaiters() { //nolint:revive // the restore waits on the clock
+			runtime.Gosched()
+		}
+		return done
+	}
+	_, release, err := l.acquire(ctx(t))
+	must(t, err)
+	done := begin(ctx(t))
+	fake.Step(restorePatience)
+	if err := <-done; !errors.Is(err, ErrBusy) {
+		t.Errorf("out of patience: %v", err)
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	done = begin(gone)
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("caller gone: %v", err)
+	}
+	done = begin(ctx(t))
+	release()
+	if err := <-done; err != nil {
+		t.Errorf("after its user left: %v", err)
+	}
+	if l.isOpen() {
+		t.Error("the store was open while it was replaced")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -179,6 +180,11 @@ func (r *Runtime) noteBackup() {
 // stays must not change with each.
 var workDir = regexp.MustCompile(`\S*\.partial/`)
 
+// failureMessage is the message of a condition for a failed backup, one line, the same for each try.
+func failureMessage(err error) string {
+	return workDir.ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "")
+}
+
 func (r *Runtime) backupDone(err error) {
 	now := r.o.Clock.Now()
 	plan := r.readBackupPlan()
@@ -192,7 +198,7 @@ func (r *Runtime) backupDone(err error) {
 	b.plan, b.failed = plan, time.Time{}
 	if err != nil {
 		b.failed = now
-		b.health = &BackupHealth{Reason: v1alpha1.ReasonBackupFailed, Message: workDir.ReplaceAllString(err.Error(), "")}
+		b.health = &BackupHealth{Reason: v1alpha1.ReasonBackupFailed, Message: failureMessage(err)}
 		r.o.Log.Error(err, "scheduled backup", "profile", r.Name())
 	}
 	r.arm(now)
