@@ -172,9 +172,16 @@ func (src *importSource) copySession(ctx context.Context, tx *sql.Tx, item impor
 		return err
 	}
 	r.Sessions++
-	err = src.each(ctx, "messages", "session_id = ?", []any{item.id}, r, func(row importRow) error {
+	var compiled *sql.Stmt // there may be many; the transaction closes it
+	err = src.each(ctx, "messages", "session_id = ?", []any{item.id}, r, func(row importRow) (err error) {
+		if compiled == nil {
+			if compiled, err = tx.PrepareContext(ctx, insertText("messages", row)); err != nil {
+				return err
+			}
+		}
 		r.Messages++
-		return insert(ctx, tx, "messages", row)
+		_, err = compiled.ExecContext(ctx, row.args()...)
+		return err
 	})
 	if err != nil {
 		return err
@@ -244,13 +251,21 @@ func freeTitle(ctx context.Context, tx *sql.Tx, title string) (string, error) {
 }
 
 func insert(ctx context.Context, tx *sql.Tx, table string, row importRow) error {
+	_, err := tx.ExecContext(ctx, insertText(table, row), row.args()...)
+	return err
+}
+
+func insertText(table string, row importRow) string {
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(row.columns)), ", ")
+	return "INSERT INTO " + table + " (" + strings.Join(row.columns, ", ") + ") VALUES (" + marks + ")"
+}
+
+func (row importRow) args() []any {
 	args := make([]any, len(row.columns))
 	for i, name := range row.columns {
 		args[i] = row.values[name]
 	}
-	marks := strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")
-	_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(row.columns, ", ")+") VALUES ("+marks+")", args...)
-	return err
+	return args
 }
 
 func (row *importRow) set(name string, value any) {
