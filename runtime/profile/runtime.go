@@ -13,6 +13,7 @@ import (
 
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/llm"
+	"hermes.dev/hermes/runtime/store"
 )
 
 // Clock is what a runtime needs of time.
@@ -32,6 +33,8 @@ type Options struct {
 	// Timeouts and Retries of model calls; zero values are the defaults of llm.
 	Timeouts llm.Timeouts
 	Retries  llm.Policy
+	// Inventory of unlinked logs, shared by the profiles of a process; nil means one's own.
+	Inventory *store.Inventory
 	// StoreIdle is how long an unused store stays open; 0 means 2 minutes.
 	StoreIdle time.Duration
 	// Changed is called, without locks held, after the health or the store's figures may have changed.
@@ -123,12 +126,14 @@ func Open(o Options) *Runtime {
 		o.Observe = func(string, llm.Usage, time.Duration) {}
 	}
 	closing, cancel := context.WithCancel(context.Background())
-	return &Runtime{
+	r := &Runtime{
 		o: o, closing: closing, close: cancel, running: map[string]context.CancelCauseFunc{},
 		config: home.NewView(o.Paths.Config(), o.Clock),
 		env:    home.NewEnvView(o.Paths, o.Clock),
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
+	r.store.inventory = o.Inventory
+	return r
 }
 
 // Name of the profile.
