@@ -141,7 +141,7 @@ func TestImportBackupRestoreOffline(t *testing.T) {
 	}
 	for _, args := range [][]string{{"backup"}, {"restore"}} {
 		r := runHere(t, nil, append(append([]string{"profile"}, args...), "--home", home)...)
-		if r.code != exit.TryAgain || !strings.Contains(r.stderr, "is in use by process") {
+		if r.code != exit.TryAgain || !strings.Contains(r.stderr, "state.db is ") {
 			t.Errorf("while somebody has the store: %s", r)
 		}
 	}
