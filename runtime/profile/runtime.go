@@ -98,7 +98,7 @@ type Runtime struct {
 	mu       sync.Mutex
 	engine   *engine
 	running  map[string]context.CancelCauseFunc // by session
-	hadKey   bool                               // a model key was seen in this runtime's life
+	hadKey   keyed                              // the servers a model key was seen for in this runtime's life
 	closed   bool
 	draining bool
 	active   int

@@ -39,6 +39,8 @@ func runChild(role string, args []string) int {
 		return 0
 	case "write":
 		return writeForever(ctx, s, args[1])
+	case "compact":
+		return compactForever(ctx, s)
 	}
 	return 2
 }
