@@ -76,6 +76,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/compress", h.withProfile(h.compress))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
 	h.handleConversing(mux)
+	h.backupRoutes(mux)
 	if metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	}

@@ -46,6 +46,8 @@ type Options struct {
 	Titled func(agent.TitleEvent)
 	// Observe is told about every finished turn.
 	Observe func(outcome string, usage llm.Usage, took time.Duration)
+	// BackupGate bounds how many scheduled backups run at once in the process; nil bounds nothing.
+	BackupGate chan struct{}
 	// Orphans finds what hid from the command that started it; the process has one, nil does without.
 	Orphans *tools.Orphans
 	Clock   Clock
@@ -115,6 +117,8 @@ type Runtime struct {
 	health   storeHealth
 	// modelHealth is what the last turn showed of the model.
 	modelHealth modelHealth
+	// backups is the state of scheduled backups.
+	backups scheduledBackups
 }
 
 // Open makes a runtime of a written home. It touches no file and starts no
@@ -201,6 +205,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if r.recovery != nil {
 		r.recovery.Stop()
 	}
+	r.backups.stop()
 	r.retire(e)
 	r.mu.Unlock()
 	r.close()

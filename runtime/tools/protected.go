@@ -20,7 +20,7 @@ const (
 // sockets or other people's data. No tool reads or writes them.
 var protectedNames = []string{
 	".env", ".env.*", "auth.json*", ".managed", "*.lock", "*.sock", "*.sock.path", "*.token", "gateway.pid",
-	"mcp-tokens", "state-snapshots", "backups", "profiles",
+	"mcp-tokens", "state-snapshots", "backups", "profiles", ".hermes-restore*",
 }
 
 // writeProtectedNames decide what the agent may do or run inside the gateway;
