@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// openQuietly neither waits for the other end of a pipe nor follows a link.
+const openQuietly = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW
+
 // openRegular opens a regular file below a root for reading. The place has
 // been admitted; what can have changed since is checked again on the open
 // descriptor.
@@ -27,7 +30,7 @@ func (s *Set) openRegular(path string, p place) (*os.File, fs.FileInfo, error) {
 	if err := s.checkRegular(path, info); err != nil {
 		return nil, nil, err
 	}
-	f, err := root.OpenFile(p.rel, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	f, err := root.OpenFile(p.rel, openQuietly, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, plain(err))
 	}

@@ -37,3 +37,20 @@ func oneLine(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 	return clip(s, 300)
 }
+
+// anyText is a string that may be empty.
+func anyText(description string) map[string]any {
+	return map[string]any{"type": "string", "description": description}
+}
+
+func boolean(description string) map[string]any {
+	return map[string]any{"type": "boolean", "description": description}
+}
+
+func oneOf(description string, values ...string) map[string]any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	return map[string]any{"type": "string", "enum": list, "description": description}
+}

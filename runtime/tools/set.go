@@ -23,6 +23,7 @@ type Set struct {
 	registry *registry
 	toolsets selection
 	memory   *memory
+	editing  pathLocks
 
 	mu      sync.Mutex
 	retired []*os.File
@@ -64,7 +65,7 @@ func NewSet(c Config) (*Set, error) {
 	}
 	s := &Set{config: c, rules: rules, sandbox: box, toolsets: toolsets, registry: newRegistry(), memory: newMemory(), idle: make(chan struct{})}
 	s.stopped, s.stop = context.WithCancel(context.Background())
-	for _, t := range []Tool{s.readFileTool(), s.writeFileTool(), s.listDirTool(), s.terminalTool()} {
+	for _, t := range s.builtins() {
 		if err := s.registry.register(t, false); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,9 @@
+package tools
+
+// builtins are the tools this package provides. Making them touches nothing.
+func (s *Set) builtins() []Tool {
+	return []Tool{
+		s.listDirTool(), s.patchTool(), s.readFileTool(), s.searchFilesTool(), s.writeFileTool(),
+		s.terminalTool(),
+	}
+}
