@@ -63,7 +63,7 @@ func TestParseRulesSaysWhatToChange(t *testing.T) {
 		"":                "write a tool name",
 		"rm -rf":          "write a tool name",
 		"write_file:/x/*": `write "write_file" to allow`,
-		"terminal:":       "write terminal to allow every command",
+		"terminal:":       "write terminal to allow every call",
 	} {
 		if _, err := ParseRules([]string{"read_file", rule}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), rule) {
 			t.Errorf("ParseRules(%q) = %v, want %q", rule, err, want)

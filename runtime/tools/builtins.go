@@ -4,6 +4,9 @@ package tools
 func (s *Set) builtins() []Tool {
 	return []Tool{
 		s.listDirTool(), s.patchTool(), s.readFileTool(), s.searchFilesTool(), s.writeFileTool(),
-		s.terminalTool(),
+		s.processTool(), s.terminalTool(),
+		s.memoryTool(), s.todoTool(), s.sessionSearchTool(), s.clarifyTool(),
+		s.skillsListTool(), s.skillViewTool(), s.skillManageTool(),
+		s.webFetchTool(),
 	}
 }

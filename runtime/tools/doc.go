@@ -10,7 +10,9 @@
 //   - open a path outside the workspace and the declared roots, or a secret or
 //     lock file of a home, or any state.db (S-133: closing a descriptor on a
 //     live SQLite file drops the locks of the process that serves it);
-//   - leave a process behind after the call that started it;
+//   - leave a process behind after the call that started it, or, for one that
+//     was started in the background, after the profile; nor take one over from
+//     an earlier run, because a number does not tell whose process it is;
 //   - run a handler on a goroutine other than the caller's, so that a panic
 //     reaches the profile boundary, which is the one place that recovers.
 //

@@ -36,7 +36,8 @@ func (s *Set) patchTool() Tool {
 				},
 			}, "path", "edits"),
 		},
-		Toolset: toolsetFile,
+		Toolset:  toolsetFile,
+		Approval: ApprovalPerTool,
 		Plan: func(c Call) (Plan, error) {
 			a, err := decode[patchArgs](c)
 			if err != nil {

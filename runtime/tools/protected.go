@@ -25,7 +25,7 @@ var protectedNames = []string{
 
 // writeProtectedNames decide what the agent may do or run inside the gateway;
 // an agent that writes them would be granting rights to itself.
-var writeProtectedNames = []string{"config.yaml", "shell-hooks-allowlist.json", "gateway_state.json", "processes.json", "hooks", "plugins"}
+var writeProtectedNames = []string{"config.yaml", "shell-hooks-allowlist.json", "gateway_state.json", ApprovalsFile, "processes.json", "hooks", "plugins"}
 
 // protection says why a place may not be used, or "". The place must be free
 // of symlinks. Names are compared without case, because the disk may do so.

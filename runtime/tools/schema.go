@@ -25,8 +25,11 @@ func integer(description string, least, most int) map[string]any {
 
 // oneLine makes text safe for a one-line summary: control characters cannot
 // hide what a person is asked to approve.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
+func oneLine(s string) string { return clip(flat(s), 300) }
+
+// flat is oneLine without the limit.
+func flat(s string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
 			return '⏎'
@@ -35,7 +38,6 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return clip(s, 300)
 }
 
 // anyText is a string that may be empty.

@@ -30,7 +30,8 @@ func (s *Set) writeFileTool() Tool {
 				"content": map[string]any{"type": "string", "description": "The complete new content."},
 			}, "path", "content"),
 		},
-		Toolset: toolsetFile,
+		Toolset:  toolsetFile,
+		Approval: ApprovalPerTool,
 		Plan: func(c Call) (Plan, error) {
 			a, err := decode[writeFileArgs](c)
 			if err != nil {
