@@ -117,7 +117,7 @@ func (s *Set) approve(ctx context.Context, e *entry, c Call, p Plan) error {
 	}
 	what, sessionID, ask := covered{c.Name, p.Subject}, c.session, c.ask
 	danger, dangerous := "", false
-	if p.Command != "" {
+	if p.Command != "" && s.config.Mode != ModeAllow {
 		danger, dangerous = Dangerous(p.Command)
 	}
 	q := Question{Tool: c.Name, Subject: p.Subject, ReadOnly: p.ReadOnly, Dangerous: dangerous, Remembered: s.memory.has(sessionID, what)}

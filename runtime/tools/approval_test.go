@@ -71,7 +71,7 @@ func TestApprovalRequestSaysWhatWillHappen(t *testing.T) {
 	if !r.IsError || !strings.Contains(r.Content, "denied by the user") {
 		t.Errorf("result = %+v", r)
 	}
-	want := ApprovalRequest{SessionID: "s1", CallID: "c1", Tool: "terminal", Summary: "run: echo a⏎echo \uFFFD[8mb", Reason: "terminal needs approval", Command: "echo a\necho \x1b[8mb", Covers: "this exact command"}
+	want := ApprovalRequest{SessionID: "s1", CallID: "c1", Tool: "terminal", Summary: "run: echo a⏎echo \uFFFD[8mb", Reason: "dangerous command: contains characters that cannot be seen", Command: "echo a\necho \x1b[8mb"}
 	if len(p.asked) != 1 || p.asked[0] != want {
 		t.Errorf("asked %+v, want %+v", p.asked, want)
 	}
