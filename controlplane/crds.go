@@ -35,7 +35,7 @@ var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 
 // InstallCRDs applies every CustomResourceDefinition in the *.yaml files of dir (not below it) by
 // server-side apply, so that a newer set upgrades an older one in place, and returns once all of them are
-// served. Anything else in the files is an error, and then nothing is applied.
+// served and discovery lists them. Anything else in the files is an error, and then nothing is applied.
 func InstallCRDs(ctx context.Context, cfg *rest.Config, dir fs.FS) error {
 	crds, err := readCRDs(dir)
 	if err != nil {
@@ -57,12 +57,20 @@ func InstallCRDs(ctx context.Context, cfg *rest.Config, dir fs.FS) error {
 			return fmt.Errorf("install CRD %s: %w", crd.GetName(), err)
 		}
 	}
+	var served []schema.GroupVersionResource
 	for _, crd := range crds {
-		if err := waitServed(ctx, client, crd); err != nil {
+		gvr, err := servedResource(crd)
+		if err != nil {
 			return err
 		}
+		if err := waitServed(ctx, client, crd, gvr); err != nil {
+			return err
+		}
+		if !gvr.Empty() {
+			served = append(served, gvr)
+		}
 	}
-	return nil
+	return waitDiscovered(ctx, cfg, served)
 }
 
 func readCRDs(dir fs.FS) ([]*unstructured.Unstructured, error) {
@@ -108,13 +116,9 @@ func decodeCRDs(raw []byte) ([]*unstructured.Unstructured, error) {
 
 // waitServed waits until the CRD is established and one of its served versions answers a list: the
 // condition alone is set a moment before the handler knows.
-func waitServed(ctx context.Context, client dynamic.Interface, crd *unstructured.Unstructured) error {
-	gvr, err := servedResource(crd)
-	if err != nil {
-		return err
-	}
+func waitServed(ctx context.Context, client dynamic.Interface, crd *unstructured.Unstructured, gvr schema.GroupVersionResource) error {
 	var last error
-	err = wait.PollUntilContextTimeout(ctx, crdPoll, crdTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, crdPoll, crdTimeout, true, func(ctx context.Context) (bool, error) {
 		current, err := client.Resource(crdResource).Get(ctx, crd.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return false, err

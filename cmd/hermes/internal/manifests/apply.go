@@ -97,6 +97,7 @@ func (a *Applier) Apply(ctx context.Context, docs []Document, report func(Result
 		}
 	}
 	for _, phase := range phases(items) {
+		before := a.readLive(ctx, items, phase)
 		var group errgroup.Group
 		group.SetLimit(parallel)
 		for i := range items {
@@ -104,7 +105,7 @@ func (a *Applier) Apply(ctx context.Context, docs []Document, report func(Result
 				continue
 			}
 			group.Go(func() error {
-				results[i].Outcome, results[i].Err = a.applyOne(ctx, items[i])
+				results[i].Outcome, results[i].Err = a.applyOne(ctx, before, items[i])
 				return nil
 			})
 		}
@@ -118,13 +119,12 @@ func (a *Applier) Apply(ctx context.Context, docs []Document, report func(Result
 	return results
 }
 
-func (a *Applier) applyOne(ctx context.Context, it item) (Outcome, error) {
+func (a *Applier) applyOne(ctx context.Context, l live, it item) (Outcome, error) {
 	client := a.Client.Resource(it.mapping.Resource).Namespace(it.Object.GetNamespace())
-	before, err := client.Get(ctx, it.Object.GetName(), metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	before, err := a.get(ctx, l, it)
+	if err != nil {
 		return Failed, readable(err)
 	}
-	exists := err == nil
 	a.mark(it, before)
 	raw, err := json.Marshal(it.Object)
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *Applier) applyOne(ctx context.Context, it item) (Outcome, error) {
 	switch {
 	case err != nil:
 		return Failed, readable(err)
-	case !exists:
+	case before == nil:
 		return Created, nil
 	case before.GetResourceVersion() == after.GetResourceVersion() || same(before, after):
 		return Unchanged, nil
