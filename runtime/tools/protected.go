@@ -19,7 +19,7 @@ const (
 // protectedNames are files and directories of a home that hold secrets, locks,
 // sockets or other people's data. No tool reads or writes them.
 var protectedNames = []string{
-	".env", ".env.*", "auth.json*", ".managed", "*.lock", "*.sock", "*.sock.path", "*.token", "gateway.pid",
+	".env", ".env.*", "auth.json*", ".managed", ".hermes-*", "*.lock", "*.sock", "*.sock.path", "*.token", "gateway.pid",
 	"mcp-tokens", "state-snapshots", "backups", "profiles",
 }
 
