@@ -138,7 +138,7 @@ func Open(o Options) *Runtime {
 	}
 }
 
-func approvalsOf(paths home.Paths, clk Clock) *tools.Approvals {
+func approvalsOf(paths home.Paths, clk clock.PassiveClock) *tools.Approvals {
 	return tools.NewApprovals(filepath.Join(paths.Home, tools.ApprovalsFile), clk)
 }
 

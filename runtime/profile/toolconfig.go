@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"k8s.io/utils/clock"
+
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/tools"
 )
@@ -90,7 +92,7 @@ func (r *Runtime) Processes() []tools.ProcessInfo { return r.processes.List("") 
 
 // SurveyTools tells what a home's configuration selects, for a profile that nothing serves. It reads config.yaml and
 // the approvals, and changes nothing.
-func SurveyTools(paths home.Paths, clk Clock) (tools.Overview, error) {
+func SurveyTools(paths home.Paths, clk clock.PassiveClock) (tools.Overview, error) {
 	config, err := home.NewView(paths.Config(), clk).Read()
 	if err != nil {
 		return tools.Overview{}, err
