@@ -26,9 +26,10 @@ func facts(parts ...string) string {
 
 func gatewayState(g *v1alpha1.Gateway, s Snapshot, now time.Time) string {
 	served, instance := "", ""
-	if n := g.Status.ServedProfiles; n != nil {
-		served = fmt.Sprintf("serving %d profiles", *n)
-		if *n == 1 {
+	if reported := g.Status.ServedProfiles; reported != nil {
+		n := max(int(*reported), servedBy(g, s))
+		served = fmt.Sprintf("serving %d profiles", n)
+		if n == 1 {
 			served = "serving 1 profile"
 		}
 	}
@@ -54,6 +55,19 @@ func gatewayState(g *v1alpha1.Gateway, s Snapshot, now time.Time) string {
 		outdated = "runs older code"
 	}
 	return facts(served, instance, memory, restarts, outdated)
+}
+
+// servedBy counts the profiles that say the gateway serves them. While many begin to be served, the gateway's own
+// count is up to two seconds behind them, and a table that contradicts itself is not believed.
+func servedBy(g *v1alpha1.Gateway, s Snapshot) int {
+	n := 0
+	for i := range s.Profiles {
+		p := &s.Profiles[i]
+		if p.Namespace == g.Namespace && p.Spec.GatewayRef.Name == g.Name && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionServed) {
+			n++
+		}
+	}
+	return n
 }
 
 func short(revision string) string {

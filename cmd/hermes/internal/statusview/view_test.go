@@ -274,3 +274,21 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
+
+// The count of a gateway is written less often than its profiles' own conditions; the table shows one truth.
+func TestGatewayCountsTheProfilesThatSayTheyAreServed(t *testing.T) {
+	g := v1alpha1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "home"}, Status: v1alpha1.GatewayStatus{ServedProfiles: ptr.To[int32](0)}}
+	profile := func(namespace, gateway string, served metav1.ConditionStatus) v1alpha1.Profile {
+		p := v1alpha1.Profile{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"}}
+		p.Spec.GatewayRef.Name = gateway
+		p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionServed, Status: served}}
+		return p
+	}
+	s := Snapshot{Profiles: []v1alpha1.Profile{
+		profile("a", "home", metav1.ConditionTrue), profile("a", "home", metav1.ConditionFalse),
+		profile("a", "other", metav1.ConditionTrue), profile("b", "home", metav1.ConditionTrue),
+	}}
+	if got := gatewayState(&g, s, time.Now()); got != "serving 1 profile" {
+		t.Errorf("got %q", got)
+	}
+}
