@@ -43,7 +43,7 @@ func Own(p *v1alpha1.Profile) (Lists, error) {
 				Disabled map[string]any `json:"f:disabledToolsets"`
 			} `json:"f:spec"`
 		}
-		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 			return own, fmt.Errorf("read the managed fields of profile %s: %w", p.Name, err)
 		}
 		own.Toolsets, own.Disabled = setEntries(fields.Spec.Toolsets), setEntries(fields.Spec.Disabled)
@@ -75,7 +75,7 @@ func others(p *v1alpha1.Profile, list, name string) []string {
 			Spec map[string]map[string]any `json:"f:spec"`
 		}
 		// A field that is no map fails alone; what was read before it counts.
-		_ = json.Unmarshal(entry.FieldsV1.Raw, &fields)
+		_ = json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields)
 		if slices.Contains(setEntries(fields.Spec["f:"+list]), name) {
 			out = append(out, entry.Manager)
 		}

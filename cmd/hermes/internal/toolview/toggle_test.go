@@ -21,7 +21,7 @@ func declared(manager, toolsets, disabled string) metav1.ManagedFieldsEntry {
 		return "{" + strings.Join(out, ",") + "}"
 	}
 	raw := `{"f:spec":{"f:suspended":{},"f:toolsets":` + entries(toolsets) + `,"f:disabledToolsets":` + entries(disabled) + `}}`
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: &metav1.FieldsV1{Raw: []byte(raw)}}
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(raw)}
 }
 
 func TestToggle(t *testing.T) {
