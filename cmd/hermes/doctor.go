@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +64,10 @@ func (c *cli) diagnose(ctx context.Context, apiserver string) ([]doctor.Finding,
 		doctor.Clock(c.clock.Now),
 		doctor.UnmanagedHome(c.getenv("HOME")),
 	}
+	homes := doctor.Homes(data.Gateways())
+	for _, home := range homes {
+		checks = append(checks, doctor.Stores(home))
+	}
 	client, err := c.client()
 	var stopped *datadir.NotRunningError
 	switch {
@@ -71,7 +76,7 @@ func (c *cli) diagnose(ctx context.Context, apiserver string) ([]doctor.Finding,
 	case err != nil:
 		return nil, err
 	default:
-		more, err := c.controlPlaneChecks(ctx, client)
+		more, err := c.controlPlaneChecks(ctx, client, homes)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +85,9 @@ func (c *cli) diagnose(ctx context.Context, apiserver string) ([]doctor.Finding,
 	return doctor.Run(ctx, checks), nil
 }
 
-func (c *cli) controlPlaneChecks(ctx context.Context, client *kube.Client) ([]doctor.Check, error) {
+// controlPlaneChecks are the checks that a control plane makes possible; homes are those whose stores are checked
+// already.
+func (c *cli) controlPlaneChecks(ctx context.Context, client *kube.Client, homes []string) ([]doctor.Check, error) {
 	cfg, err := client.ToRESTConfig()
 	if err != nil {
 		return nil, err
@@ -97,6 +104,9 @@ func (c *cli) controlPlaneChecks(ctx context.Context, client *kube.Client) ([]do
 	for i := range snapshot.Gateways {
 		if g := &snapshot.Gateways[i]; g.Spec.Engine == v1alpha1.EngineProcess {
 			checks = append(checks, doctor.Gateway(g))
+			if home := g.Status.Home; home != "" && !slices.Contains(homes, home) {
+				checks = append(checks, doctor.Stores(home))
+			}
 		}
 	}
 	return checks, nil

@@ -56,6 +56,7 @@ func (r *run) session(ctx context.Context) *Error {
 	if !found && r.t.Source == "" {
 		return invalid("a new session needs a source, such as cli or api")
 	}
+	r.source = firstOf(s.CreatedSource, s.Source, r.t.Source)
 	r.prompt = s.SystemPrompt
 	if r.prompt == "" && r.c.SystemPrompt != nil {
 		if r.prompt, err = r.c.SystemPrompt(ctx); err != nil {

@@ -10,6 +10,10 @@
 // tools, each result in call order, next request, …, reply row, done. After a crash at any point the stored rows say
 // what is known: calls without a result get one that says that their effect is unknown.
 //
-// Implements the plugins-providers-agent specification, section L.1 (L1, L2, L4-L8), and S-114 of the sessions
-// specification.
+// A session that outgrows the model's window is compacted between two requests: planned by the package compaction,
+// summarised by the model in a request of its own, and replaced in one transaction, so that a stop or a crash leaves the
+// old rows or the new ones.
+//
+// Implements the plugins-providers-agent specification, section L.1 (L1, L2, L4-L8), and S-102, S-114 and S-401 to
+// S-407 of the sessions specification.
 package agent

@@ -74,7 +74,7 @@ func message(r store.Message) llm.Message {
 		m.Content = r.APIContent
 	}
 	if r.Role == llm.RoleAssistant {
-		m.ToolCalls = decodeCalls(r.ToolCalls)
+		m.ToolCalls, m.Native = decodeCalls(r.ToolCalls), r.ReasoningDetails
 	}
 	return m
 }
@@ -87,7 +87,7 @@ func assistantRow(r llm.Response) (store.Message, error) {
 	}
 	row := store.Message{
 		Role: llm.RoleAssistant, Content: r.Message.Content, Reasoning: r.Message.Reasoning,
-		ToolCalls: calls, FinishReason: r.FinishReason,
+		ReasoningDetails: r.Message.Native, ToolCalls: calls, FinishReason: r.FinishReason,
 	}
 	if n := r.Usage.Output; n > 0 {
 		row.TokenCount = &n
@@ -199,6 +199,6 @@ func join(a, b llm.Message) llm.Message {
 		a.Content += "\n\n"
 	}
 	a.Content += b.Content
-	a.ToolCalls = b.ToolCalls
+	a.ToolCalls, a.Native = b.ToolCalls, b.Native
 	return a
 }

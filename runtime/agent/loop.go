@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -27,6 +28,8 @@ type Config struct {
 	// MaxTokens and Temperature go into every request; zero and nil leave them to the server.
 	MaxTokens   int64
 	Temperature *float64
+	// CacheTTL is the declared prompt cache tier; auto is resolved by the source a session was made with.
+	CacheTTL llm.CacheTTL
 	// MaxTurns is the budget of a turn in model calls (see ParseMaxTurns); 0 is DefaultMaxTurns.
 	MaxTurns int
 	// ParallelTools bounds the tool calls that run at the same time; 0 is DefaultParallelTools.
@@ -34,6 +37,8 @@ type Config struct {
 	// SystemPrompt builds the system prompt of a new session. It is called once per session; the result is stored and
 	// used unchanged from then on, so that the provider's prefix cache holds. nil means no system prompt.
 	SystemPrompt func(ctx context.Context) (string, error)
+	// Compaction makes long sessions smaller; without a Store nothing does.
+	Compaction CompactionConfig
 	// Profile is recorded with new sessions.
 	Profile string
 	Clock   clock.PassiveClock
@@ -46,6 +51,8 @@ type Loop struct {
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc
+
+	learned atomic.Int64 // the model's window as a refusal stated it, in tokens
 }
 
 // New makes a loop.
@@ -136,7 +143,10 @@ type run struct {
 	history  []llm.Message // what requests contain: every message here is stored
 	defs     []llm.ToolDefinition
 	noStream bool
+	source   string      // the session was made with
+	fallback string      // the route that was last announced
 	unsaved  store.Usage // tokens that could not be written yet
+	size     size
 
 	eventMu sync.Mutex
 	events  Events
@@ -183,7 +193,7 @@ func (r *run) turn(ctx context.Context) *Error {
 		if r.c.MaxTurns != Unlimited && calls >= r.c.MaxTurns {
 			return &Error{Kind: KindBudget, Err: fmt.Errorf("the turn used its %d model calls without a reply: raise agent.max_turns or ask for less at once", r.c.MaxTurns)}
 		}
-		resp, err := r.request(ctx)
+		resp, err := r.ask(ctx)
 		if err != nil {
 			return err
 		}
@@ -204,7 +214,7 @@ func (r *run) turn(ctx context.Context) *Error {
 func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 	req := llm.Request{
 		Model: r.c.ModelName, Tools: r.defs, MaxTokens: r.c.MaxTokens, Temperature: r.c.Temperature, NoStream: r.noStream,
-		Messages: r.history,
+		Messages: r.history, CacheTTL: r.c.CacheTTL.ForSession(r.source), Refit: r.refit,
 	}
 	resp, err := r.c.Model.Stream(ctx, req, func(d llm.Delta) {
 		switch {
@@ -214,6 +224,8 @@ func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 			r.emit(Event{Kind: EventReasoning, Text: d.Reasoning})
 		case d.Retry != nil:
 			r.emit(Event{Kind: EventRetry, Retry: d.Retry})
+		case d.Fallback != nil:
+			r.announce(d.Fallback)
 		}
 	})
 	if err != nil {
@@ -259,6 +271,9 @@ func (r *run) append(ctx context.Context, rows ...store.Message) *Error {
 func (r *run) saveUsage(ctx context.Context, resp llm.Response) {
 	u := &r.unsaved
 	u.Model, u.BillingProvider, u.BillingBaseURL = resp.Model, r.c.Provider, r.c.BaseURL
+	if resp.Provider != "" {
+		u.BillingProvider, u.BillingBaseURL = resp.Provider, resp.BaseURL
+	}
 	if u.Model == "" {
 		u.Model = r.c.ModelName
 	}

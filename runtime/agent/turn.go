@@ -75,11 +75,15 @@ const (
 	EventReasoning EventKind = "reasoning"
 	// EventRetry says that the model call failed and is tried again: text since the last tool or the start is void.
 	EventRetry EventKind = "retry"
+	// EventFallback says, once per turn and route, that another model answers than the first one, and why.
+	EventFallback EventKind = "fallback"
 	// EventUsage carries what one model call consumed.
 	EventUsage EventKind = "usage"
 	// EventToolStart comes before a tool runs, its assistant row being stored; EventToolEnd after its result is stored.
 	EventToolStart EventKind = "tool_start"
 	EventToolEnd   EventKind = "tool_end"
+	// EventCompacted says that earlier rows of the session were replaced by a summary.
+	EventCompacted EventKind = "compacted"
 	// EventApproval comes before a person is asked, EventApprovalDone after the answer.
 	EventApproval     EventKind = "approval"
 	EventApprovalDone EventKind = "approval_done"
@@ -96,7 +100,9 @@ type Event struct {
 	Tool      *ToolEvent
 	Approval  *ApprovalEvent
 	Retry     *llm.Retry
+	Fallback  *llm.Fallback
 	Usage     *llm.Usage
+	Compacted *Compacted
 	Result    *Result
 	Err       *Error
 }

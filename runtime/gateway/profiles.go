@@ -14,6 +14,7 @@ import (
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/node"
 	"hermes.dev/hermes/runtime/profile"
+	"hermes.dev/hermes/runtime/store"
 )
 
 // profiles is the set of open profiles of this process.
@@ -24,6 +25,7 @@ type profiles struct {
 	log       logr.Logger
 	metrics   *metrics
 	changes   chan string
+	inventory *store.Inventory
 	// checks bounds how many stores are opened at once to see whether they are sound.
 	checks chan struct{}
 
@@ -45,7 +47,8 @@ func newProfiles(runID string, transport http.RoundTripper, clk profile.Clock, m
 	p := &profiles{
 		cancel: cancel,
 		runID:  runID, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
-		changes: make(chan string), checks: make(chan struct{}, 2),
+		inventory: store.NewInventory(clk),
+		changes:   make(chan string), checks: make(chan struct{}, 2),
 		open: map[string]*profile.Runtime{}, pending: map[string]bool{}, signal: make(chan struct{}, 1),
 	}
 	p.background.Go(p.announce)
@@ -76,7 +79,7 @@ func (p *profiles) Open(_ context.Context, paths home.Paths) error {
 func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 	name := paths.Name
 	return profile.Open(profile.Options{
-		Paths: paths, RunID: p.runID, Transport: p.transport, Clock: p.clock,
+		Paths: paths, RunID: p.runID, Transport: p.transport, Clock: p.clock, Inventory: p.inventory,
 		Log:     p.log.WithValues("profile", name),
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn,

@@ -39,6 +39,8 @@ func toError(err error, now time.Time) *Error {
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "stopping", Message: err.Error(), RetryAfter: 1}
 	case store.Classify(err) == store.BucketLocked, errors.Is(err, store.ErrStoreBusy):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_busy", Message: err.Error(), RetryAfter: 1}
+	case errors.Is(err, store.ErrReplaced), errors.Is(err, store.ErrLocksLost):
+		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_detached", Message: err.Error(), final: true}
 	case errors.Is(err, store.ErrCorrupt):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_corrupt", Message: err.Error(), final: true}
 	default:
@@ -57,6 +59,7 @@ var turnStatus = map[agent.Kind]int{
 	agent.KindCredentialRefused: http.StatusBadGateway,
 	agent.KindBilling:           http.StatusBadGateway,
 	agent.KindRateLimited:       http.StatusTooManyRequests,
+	agent.KindTooLong:           http.StatusRequestEntityTooLarge,
 	agent.KindModel:             http.StatusBadGateway,
 }
 

@@ -24,6 +24,8 @@ type Profile interface {
 	Turn(ctx context.Context, t agent.Turn, events agent.Events) (agent.Result, error)
 	// Seed begins a session with earlier messages of a client that keeps its own history.
 	Seed(ctx context.Context, session store.Session, messages []store.Message) error
+	// Compress compacts a session now.
+	Compress(ctx context.Context, sessionID, focus string) (agent.Compacted, error)
 	// Stop interrupts the running turn of a session.
 	Stop(sessionID string) bool
 	// Sessions lists stored sessions, newest activity first.
@@ -75,6 +77,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("GET /v1/profiles/{profile}/sessions", h.withProfile(h.listSessions))
 	mux.HandleFunc("GET /v1/profiles/{profile}/sessions/{session}", h.withProfile(h.getSession))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/interrupt", h.withProfile(h.interrupt))
+	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/compress", h.withProfile(h.compress))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
 	h.routeTools(mux)
 	if metrics != nil {

@@ -33,6 +33,10 @@ func (s *stream) turnEvent(e agent.Event) {
 	case agent.EventRetry:
 		s.said.gap(brokeOff, s.events)
 		s.event(Event{Type: "retry", Session: e.SessionID, Summary: e.Retry.Err.Error(), Millis: e.Retry.Wait.Milliseconds()})
+	case agent.EventCompacted:
+		s.event(Event{Type: "compacted", Session: e.SessionID, Compacted: compactedOf(*e.Compacted)})
+	case agent.EventFallback:
+		s.event(Event{Type: "fallback", Session: e.SessionID, Summary: e.Fallback.String()})
 	case agent.EventToolStart, agent.EventToolEnd:
 		s.said.gap(paragraph, s.events)
 		s.event(toolEvent(e))

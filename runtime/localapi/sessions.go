@@ -45,7 +45,7 @@ func (h *handler) getSession(w http.ResponseWriter, r *http.Request, p Profile) 
 	for _, m := range messages {
 		out.Transcript = append(out.Transcript, TranscriptRow{
 			ID: m.ID, Role: m.Role, Content: m.Content, ToolName: m.ToolName,
-			ToolCallID: m.ToolCallID, ToolCalls: m.ToolCalls, At: m.Timestamp,
+			ToolCallID: m.ToolCallID, ToolCalls: m.ToolCalls, At: m.Timestamp, Summary: m.CompressedSummary,
 		})
 	}
 	writeJSON(w, http.StatusOK, out)

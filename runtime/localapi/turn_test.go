@@ -117,6 +117,9 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range []string{"whole", "stream"} {
 				r.model.Script(c.turn, c.turn) // one retry
+				if name == "truncated" {
+					r.model.Script(c.turn) // and one on a new connection
+				}
 				session := idOf(name + "-" + how)
 				var err error
 				if how == "whole" {

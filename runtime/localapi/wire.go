@@ -134,7 +134,7 @@ type Usage struct {
 
 // Event is one of hermes' own events in a stream.
 type Event struct {
-	// Type: session, tool_start, tool_end, approval, approval_done, question, question_done, retry, done.
+	// Type: session, tool_start, tool_end, approval, approval_done, question, question_done, retry, compacted, done.
 	Type    string `json:"type"`
 	Session string `json:"session,omitempty"`
 	// Tool and CallID name the call of a tool or approval event.
@@ -158,6 +158,8 @@ type Event struct {
 	IsError bool   `json:"is_error,omitempty"`
 	// Millis is how long a tool took, or how long a retry waits.
 	Millis int64 `json:"ms,omitempty"`
+	// Compacted says what was made smaller.
+	Compacted *Compacted `json:"compacted,omitempty"`
 	// Info comes with done.
 	Info  *CompletionInfo `json:"info,omitempty"`
 	Usage *Usage          `json:"usage,omitempty"`
@@ -205,6 +207,8 @@ type TranscriptRow struct {
 	ToolCallID string          `json:"tool_call_id,omitempty"`
 	ToolCalls  json.RawMessage `json:"tool_calls,omitempty"`
 	At         time.Time       `json:"at"`
+	// Summary says that nobody said this: it stands for earlier messages, or joins it to the later ones.
+	Summary bool `json:"summary,omitempty"`
 }
 
 // ErrorBody is the body of every error.

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,12 @@ import (
 	"hermes.dev/hermes/test/profilehome"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(stuckEnv); path != "" {
+		os.Exit(runStuck(path))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // rig is one profile with everything real around it.
 type rig struct {

@@ -14,6 +14,7 @@ import (
 
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/llm"
+	"hermes.dev/hermes/runtime/store"
 	"hermes.dev/hermes/runtime/tools"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	// Timeouts and Retries of model calls; zero values are the defaults of llm.
 	Timeouts llm.Timeouts
 	Retries  llm.Policy
+	// Inventory of unlinked logs, shared by the profiles of a process; nil means one's own.
+	Inventory *store.Inventory
 	// StoreIdle is how long an unused store stays open; 0 means 2 minutes.
 	StoreIdle time.Duration
 	// Changed is called, without locks held, after the health or the store's figures may have changed.
@@ -100,7 +103,7 @@ type Runtime struct {
 	mu       sync.Mutex
 	engine   *engine
 	running  map[string]context.CancelCauseFunc // by session
-	hadKey   bool                               // a model key was seen in this runtime's life
+	hadKey   keyed                              // the servers a model key was seen for in this runtime's life
 	closed   bool
 	draining bool
 	active   int
@@ -126,7 +129,7 @@ func Open(o Options) *Runtime {
 		o.Observe = func(string, llm.Usage, time.Duration) {}
 	}
 	closing, cancel := context.WithCancel(context.Background())
-	return &Runtime{
+	r := &Runtime{
 		processes: tools.NewProcesses(tools.ProcessOptions{
 			Path: filepath.Join(o.Paths.Home, tools.ProcessesFile), RunID: o.RunID, Ended: o.ProcessEnded, Clock: o.Clock, Log: o.Log,
 		}),
@@ -136,6 +139,8 @@ func Open(o Options) *Runtime {
 		env:    home.NewEnvView(o.Paths, o.Clock),
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
+	r.store.inventory = o.Inventory
+	return r
 }
 
 func approvalsOf(paths home.Paths, clk clock.PassiveClock) *tools.Approvals {

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -19,7 +20,10 @@ type lazyStore struct {
 	idle  time.Duration
 	clock clock.WithDelayedExecution
 	log   logr.Logger
+	// inventory is shared with the other stores of the process; nil means this store looks for itself.
+	inventory *store.Inventory
 
+	probe  sync.Once
 	mu     sync.Mutex
 	open   *store.Store
 	users  int
@@ -41,7 +45,8 @@ func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func()
 		return nil, nil, store.ErrClosed
 	}
 	if l.open == nil {
-		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock})
+		l.probe.Do(l.mentionFilesystem)
+		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock, Inventory: l.inventory})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -54,6 +59,13 @@ func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func()
 	l.users++
 	var once sync.Once
 	return l.open, func() { once.Do(l.release) }, nil
+}
+
+// mentionFilesystem says once when the store is where stores were seen damaged.
+func (l *lazyStore) mentionFilesystem() {
+	if kind, risky := store.ProbeFilesystem(filepath.Dir(l.path)); risky {
+		l.log.Info("session stores were seen damaged on this kind of filesystem: keep the home on a local disk", "filesystem", kind, "store", l.path)
+	}
 }
 
 func (l *lazyStore) release() {
@@ -91,8 +103,8 @@ func (l *lazyStore) closeUnused() {
 }
 
 func (l *lazyStore) closeLocked() {
-	if l.users > 0 || l.open == nil || l.closed {
-		return
+	if l.users > 0 || l.open == nil || l.closed || l.open.Stuck() {
+		return // a stuck one goes on saying why instead of being in its own way
 	}
 	if l.timer != nil {
 		l.timer.Stop()

@@ -34,7 +34,7 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 		return agent.Result{}, err
 	}
 	defer e.turns.Done()
-	defer func() { r.noteModel(err, with) }()
+	defer func() { r.noteModel(e, err, with) }()
 	// Held for the whole turn, so that the store does not open and close between rows.
 	_, release, err := r.store.acquire(ctx)
 	if err != nil {

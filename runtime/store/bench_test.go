@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"k8s.io/utils/clock"
 )
 
 // turn is what a turn with 26 model calls stores: the question, then a call and its result each time.
@@ -108,18 +110,21 @@ func BenchmarkOpenClose(b *testing.B) {
 			}
 		}
 	})
-	b.Run("existing", func(b *testing.B) {
-		path := storePath(b)
-		for b.Loop() {
-			s, err := Open(ctx, path, Options{})
-			if err != nil {
-				b.Fatal(err)
+	// A gateway's stores share an inventory; a command line's one store looks for itself.
+	for name, inventory := range map[string]*Inventory{"existing": nil, "existing shared inventory": NewInventory(clock.RealClock{})} {
+		b.Run(name, func(b *testing.B) {
+			path := storePath(b)
+			for b.Loop() {
+				s, err := Open(ctx, path, Options{Inventory: inventory})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
 			}
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+		})
+	}
 }
 
 // BenchmarkMemory reports the resident memory of one open store among 500, each with a turn written and read; and

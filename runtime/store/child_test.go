@@ -3,8 +3,10 @@ package store
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -14,6 +16,9 @@ import (
 // runChild is the helper process. It prints "ready" once it holds the store.
 func runChild(role string, args []string) int {
 	ctx := context.Background()
+	if role == "foreign" {
+		return runForeign(args[0], args[1])
+	}
 	s, err := Open(ctx, args[0], Options{})
 	if err != nil {
 		fmt.Println("error", err)
@@ -34,8 +39,35 @@ func runChild(role string, args []string) int {
 		return 0
 	case "write":
 		return writeForever(ctx, s, args[1])
+	case "compact":
+		return compactForever(ctx, s)
 	}
 	return 2
+}
+
+// runForeign is another program with the database open: it knows nothing of the store's lock. It runs one statement
+// and keeps the transaction open until the parent lets go.
+func runForeign(path, statement string) int {
+	other, err := openDB(path, 1, url.Values{"_txlock": {"immediate"}})
+	if err != nil {
+		fmt.Println("error", err)
+		return 1
+	}
+	tx, err := other.Begin()
+	if err == nil {
+		_, err = tx.Exec(statement)
+	}
+	if err != nil {
+		fmt.Println("error", err)
+		return 1
+	}
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := errors.Join(tx.Commit(), other.Close()); err != nil {
+		fmt.Println("error", err)
+		return 1
+	}
+	return 0
 }
 
 // writeForever appends numbered rows and prints each number once Append has acknowledged it.
@@ -86,4 +118,15 @@ func startChild(t *testing.T, role string, args ...string) *child {
 		t.Fatalf("helper said %q instead of ready", c.lines.Text())
 	}
 	return c
+}
+
+// letGo ends a helper that waits for it and expects it to have done well.
+func (c *child) letGo(t *testing.T) {
+	t.Helper()
+	if err := c.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }

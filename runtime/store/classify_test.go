@@ -108,3 +108,48 @@ func TestRetryDelay(t *testing.T) {
 		t.Error("S-110: SQLite waits longer than the budget")
 	}
 }
+
+// TestBucketOrder: S-120. An error with two causes belongs to the earlier one, whichever comes first in it.
+func TestBucketOrder(t *testing.T) {
+	lock := coded{codeBusy, "x"}
+	full := coded{codeFull, "y"}
+	order := []struct {
+		err    error
+		bucket Bucket
+	}{
+		{ErrTurnLease, BucketTurnLease}, {ErrCompressionClosed, BucketCompressionClosed}, {ErrCompression, BucketCompression},
+		{&RetiredError{}, BucketDeletedWAL}, {ErrReplaced, BucketReplaced}, {ErrCorrupt, BucketCorrupt},
+		{errors.New("fts5: corruption"), BucketFTSIndex},
+		{lock, BucketLocked},
+	}
+	for i, first := range order {
+		for _, second := range order[i+1:] {
+			if second.err == error(lock) && first.bucket == BucketFTSIndex {
+				continue // S-112: a lock code is never damage, whatever the text says
+			}
+			for _, err := range []error{errors.Join(first.err, second.err), errors.Join(second.err, first.err)} {
+				if got := Classify(err); got != first.bucket {
+					t.Errorf("S-120: %q is %s, want %s", err, got, first.bucket)
+				}
+			}
+		}
+	}
+	texts := []struct {
+		text   string
+		bucket Bucket
+	}{
+		{"turn lease", BucketTurnLease}, {"closed by compression", BucketCompressionClosed}, {"being compressed", BucketCompression},
+		{"deleted state.db-shm", BucketDeletedWAL}, {"was replaced underneath", BucketReplaced}, {"disk image is malformed", BucketCorrupt},
+		{"database is locked", BucketLocked}, {"no space left", BucketDisk},
+	}
+	for i, first := range texts {
+		for _, second := range texts[i+1:] {
+			if got := Classify(errors.New(second.text + " " + first.text)); got != first.bucket {
+				t.Errorf("S-120: %q and %q is %s, want %s", first.text, second.text, got, first.bucket)
+			}
+		}
+	}
+	if got := Classify(errors.Join(full, errors.New("database disk image is malformed"))); got != BucketCorrupt {
+		t.Errorf("S-120: damage before disk: %s", got)
+	}
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"os"
 )
 
 // Causes that callers tell apart with errors.Is. Classify turns any error of this package into a Bucket.
@@ -17,7 +18,7 @@ var (
 	ErrReplaced = errors.New("state.db was replaced underneath this process")
 	// ErrDeletedWAL means a process holds an unlinked write-ahead log of this store. It is also an ErrReplaced, so
 	// whoever diverts writes to a spool for that cause does so for this one (rule S-131).
-	ErrDeletedWAL = fmt.Errorf("a process holds a deleted state.db-wal or state.db-shm: %w", ErrReplaced)
+	ErrDeletedWAL = fmt.Errorf("%s: %w", detailDeletedWAL, ErrReplaced)
 	// ErrCorrupt means SQLite reported structural damage. The file is left exactly as it is.
 	ErrCorrupt = errors.New("session store is damaged")
 
@@ -51,6 +52,10 @@ var ErrStoreBusy = errors.New("session store is in use")
 
 func (e *BusyError) Error() string {
 	owner := "another process"
+	if e.PID == os.Getpid() {
+		return e.Path + " is still attached to this process, which stopped writing to it or closes it just now: if that lasts, " +
+			"restart the process and run hermes doctor"
+	}
 	if e.PID != 0 {
 		owner = fmt.Sprintf("process %d", e.PID)
 	}

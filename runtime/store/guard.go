@@ -1,15 +1,13 @@
 package store
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"k8s.io/utils/clock"
 )
 
 // Byte offsets of SQLite's locks: the shared range of the database file and, in -shm, the byte a process holds for
@@ -45,17 +43,21 @@ func newGuard(path string) guard {
 }
 
 // checkFiles is an error when a path of the store no longer names the file that SQLite has open: ErrReplaced for
-// the database, ErrDeletedWAL for a sidecar. It costs one stat a file and opens nothing.
+// the database, else a RetiredError. It costs one stat a file and opens nothing; only when something moved does it
+// look who holds what.
+//
+// Implements S-130 and S-134.
 func (g guard) checkFiles() error {
-	for suffix, opened := range g.files {
-		if identify(g.path+suffix) == opened {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		opened, known := g.files[suffix]
+		if now, told := whatIs(g.path + suffix); !known || !told || now == opened {
 			continue
 		}
 		if suffix == "" {
 			return fmt.Errorf("%s: %w: stop every program that uses it, then restore a backup or start again", g.path, ErrReplaced)
 		}
-		return fmt.Errorf("%s%s: %w: stop every process of this profile and run hermes doctor; do not delete the log",
-			g.path, suffix, ErrDeletedWAL)
+		holders, _ := NewInventory(clock.RealClock{}).Retired(g.path) // unknown holders are said to be unknown
+		return &RetiredError{Path: g.path, Holders: holders}
 	}
 	return nil
 }
@@ -79,58 +81,38 @@ func (g guard) checkLocks() error {
 }
 
 func (g guard) readLocks() (heldLocks, error) {
-	list, err := os.Open("/proc/locks")
+	locks, err := readLockList()
 	if err != nil {
 		return heldLocks{}, err
 	}
-	defer list.Close()
-	return findLocks(list, os.Getpid(), g.files[""], g.files["-shm"])
+	return findLocks(locks, os.Getpid(), g.files[""], g.files["-shm"]), nil
 }
 
-// findLocks reads /proc/locks text and says which long-lived locks the process holds. An open-file-description lock
-// names no owner (pid -1); the store's lock file keeps other processes off the database, so it is ours.
+// findLocks says which long-lived locks the process holds. An open-file-description lock names no owner; the store's
+// lock file keeps other processes off the database, so it is ours.
+func findLocks(locks []procLock, pid int, main, shm fileID) (held heldLocks) {
+	covers := func(lock procLock, id fileID, at int64) bool {
+		// A lock without an end is not SQLite's, whose ranges are finite.
+		return id == lock.file && lock.start <= at && at <= lock.end && lock.end != endOfFile
+	}
+	for _, lock := range locks {
+		if lock.pid == pid || lock.pid == unnamedOwner {
+			held.main = held.main || covers(lock, main, sharedLockByte)
+			held.shm = held.shm || covers(lock, shm, deadManLockByte)
+		}
+	}
+	return held
+}
+
+// whatIs says what a path names: the zero value for nothing, and false when that cannot be told.
 //
-// Implements S-116 as far as the guard needs it.
-func findLocks(list io.Reader, pid int, main, shm fileID) (heldLocks, error) {
-	var held heldLocks
-	lines := bufio.NewScanner(list)
-	for lines.Scan() {
-		f := strings.Fields(lines.Text())
-		if len(f) < 8 || f[1] == "->" {
-			continue
-		}
-		owner, err := strconv.Atoi(f[4])
-		if err != nil || owner != pid && owner != -1 {
-			continue
-		}
-		id, ok := parseFileID(f[5])
-		start, err := strconv.ParseInt(f[6], 10, 64)
-		if !ok || err != nil {
-			continue
-		}
-		end, err := strconv.ParseInt(f[7], 10, 64) // "EOF" is an error: SQLite's ranges are finite
-		if err != nil {
-			continue
-		}
-		held.main = held.main || id == main && start <= sharedLockByte && sharedLockByte <= end
-		held.shm = held.shm || id == shm && start <= deadManLockByte && deadManLockByte <= end
+// Implements S-134.
+func whatIs(path string) (now fileID, told bool) {
+	if now = identify(path); now.ino != 0 {
+		return now, true
 	}
-	return held, lines.Err()
-}
-
-// parseFileID reads MAJ:MIN:INO, the first two in hexadecimal.
-func parseFileID(text string) (fileID, bool) {
-	parts := strings.Split(text, ":")
-	if len(parts) != 3 {
-		return fileID{}, false
-	}
-	major, err1 := strconv.ParseUint(parts[0], 16, 32)
-	minor, err2 := strconv.ParseUint(parts[1], 16, 32)
-	ino, err3 := strconv.ParseUint(parts[2], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || ino == 0 {
-		return fileID{}, false
-	}
-	return fileID{dev: unix.Mkdev(uint32(major), uint32(minor)), ino: ino}, true
+	_, err := os.Lstat(path)
+	return fileID{}, errors.Is(err, fs.ErrNotExist)
 }
 
 // identify stats a path; it never opens it.

@@ -112,6 +112,9 @@ func TestMovedFilesStopWrites(t *testing.T) {
 			if _, err := s.Append(ctx, "s", Message{Role: "user"}); !errors.Is(err, want) {
 				t.Errorf("write after the file came back: %v, want the first cause", err)
 			}
+			if _, err := s.Messages(ctx, "s"); !errors.Is(err, want) {
+				t.Errorf("read after the file came back: %v, want the first cause", err)
+			}
 			release(t, s)
 		})
 	}
@@ -143,8 +146,8 @@ func TestFindLocks(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.id, func(t *testing.T) {
-			got, err := findLocks(strings.NewReader(c.list), 42, main, shm)
-			if err != nil || got != c.want {
+			locks, err := parseLocks(strings.NewReader(c.list))
+			if got := findLocks(locks, 42, main, shm); err != nil || got != c.want {
 				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
 			}
 		})

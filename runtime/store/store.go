@@ -30,6 +30,8 @@ type Options struct {
 	JournalMode string
 	// Synchronous is NORMAL (default) or FULL; see the package comment on durability.
 	Synchronous string
+	// Inventory is shared by the stores of a process; nil looks anew for this store.
+	Inventory *Inventory
 }
 
 // Store is one open session store. Its methods are safe for concurrent use; writes queue behind each other.
@@ -48,6 +50,7 @@ type Store struct {
 	writes int           // successful write transactions; guarded by gate
 	hot    prepared      // compiled by the first write; guarded by gate
 	guard  guard         // set once by Open
+	header headerWatch   // guarded by gate
 
 	journalMode string // in effect on writer; set once by Open
 
@@ -63,10 +66,11 @@ type Store struct {
 //
 // Errors: ErrStoreBusy (with the owner's pid) when another process or Store has it; ErrSchema when the file is newer
 // or not a session store; ErrCorrupt when it is damaged, in which case it is left exactly as it is; ErrContended
-// when SQLite's own lock was held beyond OpenBudget; fs.ErrNotExist for a missing file read-only or a missing
+// when SQLite's own lock was held beyond OpenBudget; ErrDeletedWAL when a process holds a deleted generation of its
+// log; fs.ErrNotExist for a missing file read-only or a missing
 // directory.
 //
-// Implements S-105, S-110 and S-113.
+// Implements S-105, S-110, S-113 and S-130.
 func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if path, err = o.complete(path); err != nil {
 		return nil, err
@@ -89,13 +93,17 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 			err = errors.Join(err, s.shut())
 		}
 	}()
+	if err := s.refuseRetired(o.Inventory); err != nil {
+		return nil, err
+	}
 	if err := s.connect(o); err != nil {
 		return nil, err
 	}
-	if err := s.reconcileSchema(ctx); err != nil {
-		return nil, s.openError(err)
+	if err := s.bringUp(ctx); err != nil {
+		return nil, err
 	}
 	if s.readOnly {
+		s.guard = newGuard(path)
 		return s, nil
 	}
 	if err := s.writer.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&s.journalMode); err != nil {
@@ -105,6 +113,11 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		s.log.Info("the filesystem does not allow the journal mode", "wanted", o.JournalMode, "used", s.journalMode)
 	}
 	s.guard = newGuard(path)
+	var application int64
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
+		return nil, s.openError(err)
+	}
+	s.header.accepted = []uint32{uint32(application)}
 	s.log.V(1).Info("session store opened", "journalMode", s.journalMode, "locksVisible", s.guard.locks != heldLocks{})
 	return s, nil
 }
@@ -116,6 +129,9 @@ func (o *Options) complete(path string) (string, error) {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Inventory == nil {
+		o.Inventory = NewInventory(o.Clock)
 	}
 	if o.JournalMode == "" {
 		o.JournalMode = "WAL"
@@ -130,6 +146,25 @@ func (o *Options) complete(path string) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(path)
+}
+
+// refuseRetired keeps SQLite from minting a second log beside one that a process still writes. It runs under the store
+// lock and before the first connection.
+//
+// Implements S-130.
+func (s *Store) refuseRetired(inventory *Inventory) error {
+	holders, err := inventory.Retired(s.path)
+	if err != nil {
+		s.log.Info("processes that hold a deleted log cannot be listed here", "cause", err.Error())
+	}
+	if len(holders) == 0 {
+		return nil
+	}
+	refusal := &RetiredError{Path: s.path, Holders: holders, Opening: true}
+	for _, h := range holders {
+		warn(s.log, "a process holds a deleted log", "holder", h.String(), "files", h.Files)
+	}
+	return refusal
 }
 
 func (s *Store) connect(o Options) error {
@@ -152,6 +187,18 @@ func (s *Store) connect(o Options) error {
 	}
 	s.queries = db.New(s.readers)
 	return nil
+}
+
+// bringUp makes the file one of this schema.
+func (s *Store) bringUp(ctx context.Context) error {
+	err := s.reconcileSchema(ctx)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrContended) {
+		s.warnOwners()
+	}
+	return s.openError(err)
 }
 
 // reconcileSchema compares the file with the wanted schema and applies what is missing in one transaction.
@@ -177,7 +224,6 @@ func (s *Store) reconcileSchema(ctx context.Context) error {
 		return &SchemaError{Reason: "has an older schema: start its profile once, which brings it up to date"}
 	}
 	s.log.Info("updating session store schema", "version", SchemaVersion, "statements", len(plan))
-	nothing := func() error { return nil }
 	return s.transact(ctx, budget, nothing, func(ctx context.Context, tx *sql.Tx) error {
 		for _, statement := range plan {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
@@ -227,6 +273,13 @@ func (s *Store) shut() error {
 		return nil
 	}
 	return errors.Join(s.hot.close(), closePool(s.writer), s.pin.Close(), closePool(s.readers), s.lock.release())
+}
+
+// Stuck is true when the handle writes no more and closing it would not let the files go: what was cut off from its
+// paths lives only as long as this process has it open.
+func (s *Store) Stuck() bool {
+	err := s.refusal()
+	return err != nil && !errors.Is(err, ErrCorrupt)
 }
 
 func closePool(pool *sql.DB) error {

@@ -29,6 +29,14 @@ func fromNullEpoch(seconds sql.NullFloat64) time.Time {
 // nullText stores the empty string as NULL.
 func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
+func nullTexts(texts []string) []sql.NullString {
+	out := make([]sql.NullString, len(texts))
+	for i, text := range texts {
+		out[i] = nullText(text)
+	}
+	return out
+}
+
 func nullInt(v *int64) sql.NullInt64 {
 	if v == nil {
 		return sql.NullInt64{}

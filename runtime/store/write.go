@@ -34,23 +34,11 @@ func (s *Store) write(ctx context.Context, budget time.Duration, fn func(context
 func (s *Store) transact(
 	ctx context.Context, budget time.Duration, before func() error, fn func(context.Context, *sql.Tx) error,
 ) error {
-	if s.readOnly {
-		return ErrReadOnly
-	}
 	started := s.clock.Now()
-	if err := s.enter(ctx, budget); err != nil {
+	if err := s.admit(ctx, budget); err != nil {
 		return err
 	}
 	defer func() { <-s.gate }()
-	if s.closed.Load() {
-		return ErrClosed
-	}
-	if err := s.refusal(); err != nil {
-		return err
-	}
-	if err := s.guard.checkFiles(); err != nil {
-		return s.quarantine(err)
-	}
 	restore, err := s.shortenEngineWait(ctx, budget)
 	if err != nil {
 		return s.judge(ctx, err)
@@ -64,10 +52,39 @@ func (s *Store) transact(
 		return s.attempt(ctx, fn)
 	})
 	if err != nil {
+		if budget == TranscriptBudget && errors.Is(err, ErrContended) {
+			s.warnOwners()
+		}
 		return s.judge(ctx, err)
 	}
 	s.afterWrite(ctx)
 	return nil
+}
+
+// admit waits for the write connection and makes sure that it may be used. When it returns nil the caller holds the
+// gate and gives it back.
+//
+// Implements S-130 for writes.
+func (s *Store) admit(ctx context.Context, budget time.Duration) error {
+	if s.readOnly {
+		return ErrReadOnly
+	}
+	if err := s.enter(ctx, budget); err != nil {
+		return err
+	}
+	err := s.refusal()
+	if s.closed.Load() {
+		err = ErrClosed
+	}
+	if err == nil {
+		if moved := s.guard.checkFiles(); moved != nil {
+			err = s.quarantine(moved)
+		}
+	}
+	if err != nil {
+		<-s.gate
+	}
+	return err
 }
 
 // enter waits for the write connection, at most budget.
@@ -148,9 +165,11 @@ func (s *Store) afterWrite(ctx context.Context) {
 	if s.writes%checkpointEvery != 0 {
 		return
 	}
-	if err := s.guard.checkLocks(); err != nil {
-		_ = s.quarantine(err) // the write before it stands; the next one is refused
-		return
+	for _, check := range []func() error{s.guard.checkLocks, s.checkHeader} {
+		if err := check(); err != nil {
+			_ = s.quarantine(err) // the write before it stands; the next one is refused
+			return
+		}
 	}
 	// Passive: it never waits for a reader. Its failure costs nothing but a longer log, so it is not the writer's.
 	if _, err := s.writer.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
@@ -158,23 +177,40 @@ func (s *Store) afterWrite(ctx context.Context) {
 	}
 }
 
-// read runs fn on the read connections.
+// read runs fn on the read connections. A connection that is opened while the log's name is gone would mint another
+// log, so reading needs the files in place as writing does.
+//
+// Implements S-130 for reads.
 func (s *Store) read(ctx context.Context, fn func(*db.Queries) error) error {
 	if s.closed.Load() {
 		return ErrClosed
+	}
+	if err := s.refusal(); errors.Is(err, ErrReplaced) {
+		return err
+	}
+	if err := s.guard.checkFiles(); err != nil {
+		return s.underGate(ctx, err, s.quarantine)
 	}
 	err := s.patiently(ctx, ReadBudget, func() error { return fn(s.queries) })
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if !structuralDamage(err) || s.readOnly {
+	if !structuralDamage(err) {
 		return s.judge(ctx, err)
 	}
-	if gateErr := s.enter(ctx, ReadBudget); gateErr != nil {
-		return errors.Join(err, gateErr)
+	return s.underGate(ctx, err, func(err error) error { return s.judge(ctx, err) })
+}
+
+// underGate lets judge quarantine the handle, for which a writable store's caller must hold the gate.
+func (s *Store) underGate(ctx context.Context, cause error, judge func(error) error) error {
+	if s.readOnly {
+		return judge(cause)
+	}
+	if err := s.enter(ctx, ReadBudget); err != nil {
+		return errors.Join(cause, err)
 	}
 	defer func() { <-s.gate }()
-	return s.judge(ctx, err)
+	return judge(cause)
 }
 
 // judge turns a failure into the error a caller sees and quarantines the handle when the file is damaged. A writable
@@ -198,8 +234,11 @@ func (s *Store) quarantine(cause error) error {
 		return *s.damage.Load()
 	}
 	s.log.Error(cause, "session store quarantined: nothing more is written through this handle")
-	if errors.Is(cause, ErrCorrupt) && s.readers != nil {
+	switch {
+	case errors.Is(cause, ErrCorrupt) && s.readers != nil:
 		s.pin = pinReader(s.readers)
+	case errors.Is(cause, ErrReplaced):
+		s.captureRetired(Classify(cause))
 	}
 	return cause
 }

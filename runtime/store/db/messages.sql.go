@@ -66,7 +66,7 @@ func (q *Queries) ActiveMessages(ctx context.Context, sessionID string) ([]Messa
 
 const FirstSaid = `-- name: FirstSaid :one
 SELECT CAST(COALESCE(substr(content, 1, 200), '') AS TEXT) FROM messages
-WHERE session_id = ? AND active = 1 AND role = 'user' ORDER BY id LIMIT 1
+WHERE session_id = ? AND active = 1 AND role = 'user' AND COALESCE(_compressed_summary, 0) = 0 ORDER BY id LIMIT 1
 `
 
 func (q *Queries) FirstSaid(ctx context.Context, sessionID string) (string, error) {

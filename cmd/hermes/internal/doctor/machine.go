@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.dev/hermes/controlplane"
+	"hermes.dev/hermes/runtime/store"
 )
 
 const (
@@ -116,34 +117,20 @@ func judgeSpace(dir string, bytes, inodes, allInodes uint64) Finding {
 // Filesystem checks that SQLite's locks and shared memory can be trusted where a directory is.
 func Filesystem(dir string) Check {
 	return Check{"filesystem", func(context.Context) Finding {
-		var stat unix.Statfs_t
-		if err := unix.Statfs(existing(dir), &stat); err != nil {
-			return finding(Warning, "", "cannot be told for %s: %v", dir, err)
-		}
-		return judgeFilesystem(dir, int64(stat.Type))
+		kind, risky := store.ProbeFilesystem(existing(dir))
+		return judgeFilesystem(dir, kind, risky)
 	}}
 }
 
-// unsafeFilesystems are those on which SQLite stores were seen damaged: their locks or their shared memory
-// are not those of a local disk. virtiofs has the number of FUSE.
-func unsafeFilesystems() map[int64]string {
-	return map[int64]string{
-		0x6969:     "NFS",
-		0x01021997: "9p",
-		0x65735546: "FUSE (virtiofs, sshfs and the like)",
-		0x517b:     "SMB",
-		0xff534d42: "CIFS",
-		0xfe534d42: "SMB2",
-		0x786f4256: "a VirtualBox shared folder",
-	}
-}
-
-func judgeFilesystem(dir string, kind int64) Finding {
-	if name, found := unsafeFilesystems()[kind]; found {
+func judgeFilesystem(dir, kind string, risky bool) Finding {
+	switch {
+	case kind == "":
+		return finding(Warning, "", "cannot be told for %s", dir)
+	case risky:
 		return finding(Warning, "move the data directory to a local disk with --data",
-			"%s is on %s: stores of sessions were seen damaged there", dir, name)
+			"%s is on %s: stores of sessions were seen damaged there", dir, kind)
 	}
-	return ok("local (type 0x%x)", kind)
+	return ok("local (%s)", kind)
 }
 
 // existing is the nearest directory above a path that exists.
