@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // SessionHeader names the session of a request, and of its response.
@@ -172,43 +171,6 @@ type Decision struct {
 	Decision string `json:"decision"`
 	// Answer is the text that answers a question.
 	Answer string `json:"answer,omitempty"`
-}
-
-// SessionInfo is one session in a list.
-type SessionInfo struct {
-	ID     string `json:"id"`
-	Source string `json:"source"`
-	Title  string `json:"title,omitempty"`
-	// Preview is the beginning of what was said first; lists only.
-	Preview        string     `json:"preview,omitempty"`
-	Model          string     `json:"model,omitempty"`
-	StartedAt      time.Time  `json:"started_at"`
-	LastActivityAt time.Time  `json:"last_activity_at,omitzero"`
-	EndedAt        *time.Time `json:"ended_at,omitempty"`
-	Messages       int64      `json:"messages"`
-	InputTokens    int64      `json:"input_tokens"`
-	OutputTokens   int64      `json:"output_tokens"`
-}
-
-// SessionDetail is a session with its transcript.
-type SessionDetail struct {
-	SessionInfo
-	// Unfinished says that the last turn ended before its reply and that it can be resumed.
-	Unfinished bool            `json:"unfinished"`
-	Transcript []TranscriptRow `json:"transcript"`
-}
-
-// TranscriptRow is one stored message.
-type TranscriptRow struct {
-	ID         int64           `json:"id"`
-	Role       string          `json:"role"`
-	Content    string          `json:"content,omitempty"`
-	ToolName   string          `json:"tool_name,omitempty"`
-	ToolCallID string          `json:"tool_call_id,omitempty"`
-	ToolCalls  json.RawMessage `json:"tool_calls,omitempty"`
-	At         time.Time       `json:"at"`
-	// Summary says that nobody said this: it stands for earlier messages, or joins it to the later ones.
-	Summary bool `json:"summary,omitempty"`
 }
 
 // ErrorBody is the body of every error.

@@ -103,6 +103,7 @@ type Runtime struct {
 	mu       sync.Mutex
 	engine   *engine
 	running  map[string]context.CancelCauseFunc // by session
+	freed    chan struct{}                      // closed when the next of them is over
 	hadKey   keyed                              // the servers a model key was seen for in this runtime's life
 	closed   bool
 	draining bool

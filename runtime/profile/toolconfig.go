@@ -108,3 +108,12 @@ func SurveyTools(paths home.Paths, clk clock.PassiveClock) (tools.Overview, erro
 	o.Approvals = approvalsOf(paths, clk).List()
 	return o, nil
 }
+
+// forget removes what the tools have kept for sessions that are gone.
+func (r *Runtime) forget(sessions []string) {
+	for _, id := range sessions {
+		if err := tools.ForgetSession(r.o.Paths.Home, id); err != nil {
+			r.o.Log.Error(err, "what tools keep of a deleted session stays", "session", id)
+		}
+	}
+}

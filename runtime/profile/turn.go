@@ -76,6 +76,10 @@ func (r *Runtime) unclaim(sessionID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, sessionID)
+	if r.freed != nil {
+		close(r.freed)
+		r.freed = nil
+	}
 }
 
 // Stop interrupts the running turn of a session and reports whether there was one.

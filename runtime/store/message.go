@@ -87,6 +87,7 @@ func (s *Store) Append(ctx context.Context, sessionID string, messages ...Messag
 	if err != nil {
 		return nil, err
 	}
+	s.noteAppended()
 	return stored, nil
 }
 
