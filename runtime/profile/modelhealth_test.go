@@ -76,7 +76,7 @@ func TestModelRefusedShows(t *testing.T) {
 	r := newRig(t)
 	before := r.changes.Load()
 	err := r.fail(fakemodel.Fault{Status: http.StatusUnauthorized, Message: "Incorrect API key"})
-	if strings.Count(err.Error(), "401") != 1 || strings.Contains(err.Error(), "auth: ") {
+	if strings.Count(err.Error(), "401 ") != 1 || strings.Contains(err.Error(), "auth: ") {
 		t.Errorf("the error says things twice: %v", err)
 	}
 	r.expectHealth(v1alpha1.ReasonModelRefused, "the last turn's model call failed: 401 from ")

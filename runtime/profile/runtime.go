@@ -43,6 +43,8 @@ type Options struct {
 	Changed func()
 	// Observe is told about every finished turn.
 	Observe func(outcome string, usage llm.Usage, took time.Duration)
+	// Orphans finds what hid from the command that started it; the process has one, nil does without.
+	Orphans *tools.Orphans
 	// ProcessEnded is told about every background process of the tools that has ended; nil tells nobody.
 	ProcessEnded func(tools.ProcessInfo)
 	Clock        Clock

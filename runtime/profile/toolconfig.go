@@ -59,7 +59,7 @@ func (s settings) sameTools(o settings) bool {
 func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	c := s.tools
 	c.Workspace, c.Home, c.Environ = s.workspace, r.o.Paths.Home, environ
-	c.Log, c.Clock, c.RunID = r.o.Log, r.o.Clock, r.o.RunID
+	c.Log, c.Clock, c.RunID, c.Orphans = r.o.Log, r.o.Clock, r.o.RunID, r.o.Orphans
 	c.Processes, c.Approvals = r.processes, r.approvals
 	c.Declared = func(rel string) bool { return home.DeclaredFile(r.o.Paths, rel) }
 	c.Sessions = sessionSearcher{r.store}
