@@ -28,6 +28,7 @@ type Profile interface {
 	Compress(ctx context.Context, sessionID, focus string) (agent.Compacted, error)
 	// Stop interrupts the running turn of a session.
 	Stop(sessionID string) bool
+	Conversing
 	Stored
 	ToolKeeper
 }
@@ -76,6 +77,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/compress", h.withProfile(h.compress))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
 	h.routeTools(mux)
+	h.handleConversing(mux)
 	if metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	}

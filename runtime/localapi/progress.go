@@ -40,6 +40,10 @@ func (s *stream) turnEvent(e agent.Event) {
 	case agent.EventToolStart, agent.EventToolEnd:
 		s.said.gap(paragraph, s.events)
 		s.event(toolEvent(e))
+	case agent.EventTitle:
+		s.event(Event{Type: "title", Session: e.SessionID, Summary: e.Title.Title})
+	case agent.EventSteer:
+		s.event(Event{Type: "steer", Session: e.SessionID, Summary: cut(e.Text)})
 	case agent.EventApproval, agent.EventApprovalDone:
 		if e.Kind == agent.EventApproval && s.expect != nil {
 			s.expect(e.SessionID, e.Approval.Request.CallID)

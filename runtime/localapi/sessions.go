@@ -214,7 +214,8 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request, p Profile) erro
 
 func sessionInfo(s store.Session) SessionInfo {
 	info := SessionInfo{
-		ID: s.ID, Source: s.Source, Title: s.Title, Preview: s.Preview, Model: s.Model, StartedAt: s.StartedAt, LastActivityAt: s.LastActivityAt,
+		ID: s.ID, Source: s.Source, Title: s.Title, TitleSource: s.TitleSource, Parent: s.ParentID, EndReason: s.EndReason,
+		Preview: s.Preview, Model: s.Model, StartedAt: s.StartedAt, LastActivityAt: s.LastActivityAt,
 		Messages: s.MessageCount, InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
 	}
 	if !s.EndedAt.IsZero() {

@@ -49,6 +49,8 @@ type Extension struct {
 	Events bool `json:"events,omitempty"`
 	// Resume continues an unfinished turn from its stored rows; messages stay empty.
 	Resume bool `json:"resume,omitempty"`
+	// Retry takes back what was said last, with everything after it, and says it again; messages stay empty.
+	Retry bool `json:"retry,omitempty"`
 }
 
 // RequestMessage is one message of a request.
@@ -107,6 +109,8 @@ type CompletionInfo struct {
 	Model      string `json:"model,omitempty"`
 	ModelCalls int    `json:"model_calls"`
 	ToolCalls  int    `json:"tool_calls"`
+	// PendingSteer is what was said to the turn and found no place in it: say it again as a turn.
+	PendingSteer string `json:"pending_steer,omitempty"`
 }
 
 // Choice is the one choice of an answer.
@@ -133,13 +137,14 @@ type Usage struct {
 
 // Event is one of hermes' own events in a stream.
 type Event struct {
-	// Type: session, tool_start, tool_end, approval, approval_done, question, question_done, retry, compacted, done.
+	// Type: session, title, tool_start, tool_end, steer, approval, approval_done, question, question_done, retry,
+	// compacted, done.
 	Type    string `json:"type"`
 	Session string `json:"session,omitempty"`
 	// Tool and CallID name the call of a tool or approval event.
 	Tool   string `json:"tool,omitempty"`
 	CallID string `json:"call_id,omitempty"`
-	// Summary says what the call does, or why something is tried again.
+	// Summary says what the call does, why something is tried again, what was said to the turn, or the title.
 	Summary string `json:"summary,omitempty"`
 	// Command is the complete command that an approval is about.
 	Command string `json:"command,omitempty"`

@@ -10,6 +10,11 @@ type SessionInfo struct {
 	ID     string `json:"id"`
 	Source string `json:"source"`
 	Title  string `json:"title,omitempty"`
+	// TitleSource: derived from what was said first, llm, user, branch or branch_fallback.
+	TitleSource string `json:"title_source,omitempty"`
+	// Parent is the session that this one follows, and EndReason why this one ended.
+	Parent    string `json:"parent,omitempty"`
+	EndReason string `json:"end_reason,omitempty"`
 	// Preview is the beginning of what was said first; lists only.
 	Preview        string     `json:"preview,omitempty"`
 	Model          string     `json:"model,omitempty"`

@@ -21,6 +21,7 @@ type settings struct {
 	tools      tools.Config // what the configuration says of it
 	maxTurns   int
 	compaction compactionSettings
+	titles     bool // the model names sessions
 }
 
 // readSettings takes the settings out of a configuration. Implements the keys of
@@ -33,6 +34,7 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
 	}
+	s.titles = s.provider != llm.ProviderDemo && !c.IsFalse("auxiliary", "title_generation", "enabled")
 	var err error
 	if s.tools, err = toolConfig(c); err != nil {
 		return s, err

@@ -47,6 +47,13 @@ type Message struct {
 //
 // Implements S-110 and S-114.
 func (s *Store) Append(ctx context.Context, sessionID string, messages ...Message) ([]Message, error) {
+	return s.appendWith(ctx, sessionID, messages, nil)
+}
+
+// appendWith is Append with something more in the same transaction; nil for nothing.
+func (s *Store) appendWith(
+	ctx context.Context, sessionID string, messages []Message, more func(context.Context, *db.Queries) error,
+) ([]Message, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -81,6 +88,9 @@ func (s *Store) Append(ctx context.Context, sessionID string, messages ...Messag
 			if stored[i].ID, err = q.InsertMessage(ctx, params[i]); err != nil {
 				return err
 			}
+		}
+		if more != nil {
+			return more(ctx, q)
 		}
 		return nil
 	})
