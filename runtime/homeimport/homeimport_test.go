@@ -127,7 +127,7 @@ func TestConvert(t *testing.T) {
 	if s.Cron == nil || s.Cron.Timezone != "Europe/Berlin" || *s.Cron.MaxParallelJobs != 2 || *s.Cron.CatchUpMissed {
 		t.Errorf("cron %+v", s.Cron)
 	}
-	if !slices.Equal(s.Toolsets, []string{"file", "terminal"}) || s.Approvals.Mode != v1alpha1.ApprovalAsk || len(s.MCPServers) != 1 {
+	if !slices.Equal(s.Toolsets, []string{"hermes-cli", "file", "terminal"}) || s.Approvals.Mode != v1alpha1.ApprovalAsk || len(s.MCPServers) != 1 {
 		t.Errorf("tools %v %v %v", s.Toolsets, s.Approvals, s.MCPServers)
 	}
 	var overlay map[string]any
@@ -138,7 +138,7 @@ func TestConvert(t *testing.T) {
 	if !slices.Equal(o.Unknown, []string{"my_own_plugin"}) || !slices.Contains(o.Typed, "model.provider") {
 		t.Errorf("unknown %v, typed %v", o.Unknown, o.Typed)
 	}
-	hasNotes(t, o.Notes, `toolset "hermes-cli"`, `approvals.mode "smart" became Ask`, "fallback_providers entry 2", "auxiliary.vision.api_key", "shared_metrics",
+	hasNotes(t, o.Notes, `toolset "someone-elses"`, `approvals.mode "smart" became Ask`, "fallback_providers entry 2", "auxiliary.vision.api_key", "shared_metrics",
 		"mcp_servers.broken", "mcp_servers.search.sampling", "HERMES_CRON_TIMEOUT", "auth.json of the home", "runs twice")
 }
 

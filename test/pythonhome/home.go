@@ -22,7 +22,7 @@ fallback_providers:
 - {provider: openai, model: gpt-5-mini}
 - {provider: custom, model: local}          # no base_url: cannot be a fallback
 timezone: Europe/Berlin
-toolsets: [hermes-cli, file, terminal]
+toolsets: [hermes-cli, file, someone-elses, terminal]
 approvals: {mode: smart}
 cron: {max_parallel_jobs: 2, catch_up_missed: false, wrap_response: false}
 prompt_caching: {cache_ttl: 1h}
