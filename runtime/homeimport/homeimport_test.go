@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	if h.Name != "default" || !h.HasStore || len(h.Env) != 4 || len(h.Jobs) != 5 {
 		t.Errorf("%s, store %v, %d variables, %d jobs", h.Name, h.HasStore, len(h.Env), len(h.Jobs))
 	}
-	if want := []string{"memories/MEMORY.md", "memories/USER.md", "skills/notes/SKILL.md", "skills/notes/scripts/run.sh", "skills/weird ‮name/SKILL.md"}; !slices.Equal(h.Files, want) {
+	if want := []string{"memories/MEMORY.md", "memories/USER.md", "skills/notes/SKILL.md", "skills/notes/scripts/run.sh", "skills/weird \u202ename/SKILL.md"}; !slices.Equal(h.Files, want) {
 		t.Errorf("files %q", h.Files)
 	}
 	if !slices.Equal(h.Ignored, []string{"auth.json", "sessions"}) {

@@ -51,7 +51,7 @@ EDITOR=vim
 	"memories/USER.md":            "Name: Ada",
 	"skills/notes/SKILL.md":       "---\nname: notes\n---\n",
 	"skills/notes/scripts/run.sh": "#!/bin/sh\n",
-	"skills/weird ‮name/SKILL.md": "x",
+	"skills/weird \u202ename/SKILL.md": "x",
 	"sessions/sessions.json":      "{}",
 	"auth.json":                   "{}",
 	"logs/gateway.log":            "started",
