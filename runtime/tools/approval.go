@@ -110,6 +110,15 @@ func (m *memory) add(session string, c covered, d Decision) error {
 	return err
 }
 
+// dangerous is Dangerous, and what only this home knows: which files a command names.
+func (s *Set) dangerous(command string) (string, bool) {
+	if why, ok := Dangerous(command); ok {
+		return why, true
+	}
+	why := s.sandbox.homeReach(command, buildEnviron(s.config, s.sandbox.commandHome, ""))
+	return why, why != ""
+}
+
 // approve returns nil when the call may run, otherwise the reason for the model.
 func (s *Set) approve(ctx context.Context, e *entry, c Call, p Plan) error {
 	if p.Subject == "" {
@@ -118,7 +127,7 @@ func (s *Set) approve(ctx context.Context, e *entry, c Call, p Plan) error {
 	what, sessionID, ask := covered{c.Name, p.Subject}, c.session, c.ask
 	danger, dangerous := "", false
 	if p.Command != "" && s.config.Mode != ModeAllow {
-		danger, dangerous = Dangerous(p.Command)
+		danger, dangerous = s.dangerous(p.Command)
 	}
 	q := Question{Tool: c.Name, Subject: p.Subject, ReadOnly: p.ReadOnly, Dangerous: dangerous, Remembered: s.memory.has(sessionID, what)}
 	verdict := Decide(s.config.Mode, s.rules, q)

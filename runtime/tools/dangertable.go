@@ -61,7 +61,7 @@ func dangerTable() [][2]string {
 		{`(>|\btee\s(-\S+\s+)*|\b(cp|mv|ln|install|sed\s+(\S+\s+)*-i\S*)\s.*)\s*\S*(\.bashrc|\.bash_profile|\.zshrc|\.zshenv|\.profile|\.zprofile|\.ssh/\S*|\.gitconfig|\.config/(autostart|systemd|fish)\S*|launchagents\S*)`, "changes what runs when somebody logs in"},
 		{`authorized_keys|\bvisudo\b|/etc/(passwd|shadow|sudoers|gshadow|master\.passwd)|\bid_(rsa|ed25519|ecdsa|dsa)\b`, "touches who may log in"},
 		{`\bcrontab\s+(\S+\s+)*(-r\b|-\s*($|<)|[^-\s]\S*$)|\|\s*crontab\b`, "changes the user's crontab"},
-		{`\b(auth\.json|mcp-tokens|approvals\.json)\b|\bstate\.db|hermes_home\}?/\.env|/\.env\b|\.aws/credentials|\.kube/config|\.docker/config\.json|\.netrc\b|/proc/\w+/environ`, "touches stored secrets or the agent's own store"},
+		{`\b(auth\.json|mcp-tokens|approvals\.json)\b|\bstate\.db|hermes_home\}?/\.env|/\.env\b|\.aws/credentials|\.kube/config|\.docker/config\.json|\.netrc\b|/proc/\w+/(environ|cwd|root|fd|mem)\b`, "touches stored secrets or the agent's own store"},
 		{`169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200`, "asks the cloud provider for credentials"},
 		{`\bhistory\s+-c\b|\bunset\s+histfile\b`, "hides what was done"},
 	}

@@ -36,6 +36,11 @@ type shellReader struct {
 	scripts  int
 	// missed says that a variable nobody has set was read.
 	missed bool
+	// assumed is what a variable nobody has set and the output of a command read as; empty reads the first as nothing
+	// and the second as it is written.
+	assumed string
+	// seen collects the commands, for who looks at words one by one.
+	seen []simpleCommand
 }
 
 func (r *shellReader) note(why string) {
@@ -81,6 +86,7 @@ func (r *shellReader) statements(list []*syntax.Stmt) string {
 func (r *shellReader) statement(s *syntax.Stmt) string {
 	var out strings.Builder
 	argv := r.command(&out, s.Cmd)
+	r.redirected(s.Redirs)
 	for _, redirect := range s.Redirs {
 		switch {
 		case redirect.Hdoc != nil && readsInput(argv):
@@ -95,6 +101,25 @@ func (r *shellReader) statement(s *syntax.Stmt) string {
 		out.WriteString(" &")
 	}
 	return out.String()
+}
+
+// redirected notes what redirections name and what here documents say.
+func (r *shellReader) redirected(list []*syntax.Redirect) {
+	var c simpleCommand
+	for _, redirect := range list {
+		switch {
+		case redirect.Hdoc != nil:
+			c.text += r.literal(redirect.Hdoc)
+		case redirect.Word == nil:
+		case redirect.Op == syntax.RdrIn:
+			c.reads = append(c.reads, r.literal(redirect.Word))
+		default:
+			c.writes = append(c.writes, r.literal(redirect.Word))
+		}
+	}
+	if len(list) > 0 {
+		r.seen = append(r.seen, c)
+	}
 }
 
 // command writes a command as text and returns its words when it is a simple one.
@@ -195,6 +220,7 @@ func (r *shellReader) call(out *strings.Builder, c *syntax.CallExpr) []string {
 		r.note("runs a program whose name may be mistaken for another")
 	}
 	argv := append(first, r.words(c.Args[1:])...)
+	r.seen = append(r.seen, simpleCommand{argv: argv})
 	out.WriteString(strings.Join(argv, " "))
 	for _, script := range handedOn(argv) {
 		r.script(script)
@@ -208,6 +234,7 @@ func (r *shellReader) assign(a *syntax.Assign) string {
 	}
 	value := r.literal(a.Value)
 	r.vars[a.Name.Value] = value
+	r.seen = append(r.seen, simpleCommand{reads: []string{value}})
 	return a.Name.Value + "=" + value
 }
 
@@ -269,10 +296,17 @@ func (r *shellReader) config() *expand.Config {
 		Env: expand.FuncEnviron(func(name string) string {
 			value, ok := r.vars[name]
 			r.missed = r.missed || !ok
+			if !ok {
+				return r.assumed
+			}
 			return value
 		}),
 		CmdSubst: func(w io.Writer, c *syntax.CmdSubst) error {
-			_, err := io.WriteString(w, "$("+r.statements(c.Stmts)+")")
+			text := "$(" + r.statements(c.Stmts) + ")"
+			if r.assumed != "" {
+				text = r.assumed
+			}
+			_, err := io.WriteString(w, text)
 			return err
 		},
 		ProcSubst: func(p *syntax.ProcSubst) (string, error) { return "<(" + r.statements(p.Stmts) + ")", nil },
