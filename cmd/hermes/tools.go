@@ -59,8 +59,8 @@ func (f *toolsFlags) placeFlags(command *cobra.Command) {
 func newToolsList(c *cli, f *toolsFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
-		Short: "List toolsets: what is on, off or unavailable, and why",
-		Long: `List toolsets: what is on, off or unavailable, and why, and the decisions that were given for always.
+		Short: "List toolsets: what is on, partly on, off or unavailable, and why",
+		Long: `List toolsets: what is on, partly on, off or unavailable, and why, and the decisions that were given for always.
 
 A served profile is asked; else its configuration is read, which cannot tell what depends on a running agent.`,
 		Args: noArgs,

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,8 @@ type State string
 // The states of a tool or a toolset.
 const (
 	StateOn State = "on"
+	// StatePartly is a toolset of which some tools are on and some are not.
+	StatePartly State = "partly"
 	// StateOff is not selected, or disabled.
 	StateOff State = "off"
 	// StateUnavailable is selected and cannot work now.
@@ -36,7 +39,9 @@ type ToolsetInfo struct {
 	State       State    `json:"state"`
 	Why         string   `json:"why,omitempty"`
 	OptIn       bool     `json:"opt_in,omitempty"`
-	Tools       []string `json:"tools,omitempty"`
+	// Tools are those it stands for; On are those of them that the model is offered now.
+	Tools []string `json:"tools,omitempty"`
+	On    []string `json:"on,omitempty"`
 }
 
 // Overview is what a profile's agent may use, what not, and why.
@@ -114,22 +119,29 @@ func (s *Set) members(t Toolset, all []ToolInfo) []ToolInfo {
 	return out
 }
 
-// toolsetInfo sums up: a toolset is on when any of its tools is.
+// toolsetInfo sums up: a toolset is on when all of its tools are, partly when some are, and unavailable when none is and
+// one would be if it could work.
 //
-// Implements T10.
+// Implements T10: with any tool on it is available.
 func (s *Set) toolsetInfo(t Toolset, members []ToolInfo) ToolsetInfo {
 	info := ToolsetInfo{Name: t.Name, Description: t.Description, OptIn: t.OptIn, State: StateOff}
 	for _, tool := range members {
 		info.Tools = append(info.Tools, tool.Name)
+		if tool.State == StateOn {
+			info.On = append(info.On, tool.Name)
+		}
 	}
 	any := func(want State) bool {
 		return slices.ContainsFunc(members, func(m ToolInfo) bool { return m.State == want })
 	}
 	switch {
-	case any(StateOn):
+	case len(members) > 0 && len(info.On) == len(members):
 		info.State = StateOn
+	case len(info.On) > 0:
+		info.State, info.Why = StatePartly, without(members)
 	case any(StateUnavailable):
-		info.State, info.Why = StateUnavailable, members[0].Why
+		first := slices.IndexFunc(members, func(m ToolInfo) bool { return m.State == StateUnavailable })
+		info.State, info.Why = StateUnavailable, members[first].Why
 	case len(members) > 0:
 		info.Why = members[0].Why
 	case s.toolsets.enabled(t.Name, ""):
@@ -138,6 +150,32 @@ func (s *Set) toolsetInfo(t Toolset, members []ToolInfo) ToolsetInfo {
 		info.Why = s.whyOff(t.Name, "")
 	}
 	return info
+}
+
+// maxNamed bounds the tools that a toolset's reason names; each tool has its own.
+const maxNamed = 3
+
+// without lists the members that are not on, by what keeps them from it.
+func without(members []ToolInfo) string {
+	var reasons []string
+	byReason := map[string][]string{}
+	for _, m := range members {
+		if m.State == StateOn {
+			continue
+		}
+		if byReason[m.Why] == nil {
+			reasons = append(reasons, m.Why)
+		}
+		byReason[m.Why] = append(byReason[m.Why], m.Name)
+	}
+	for i, why := range reasons {
+		names, more := byReason[why], ""
+		if over := len(names) - maxNamed; over > 1 {
+			names, more = names[:maxNamed], fmt.Sprintf(" and %d more", over)
+		}
+		reasons[i] = "without " + strings.Join(names, ", ") + more + ": " + why
+	}
+	return strings.Join(reasons, "; ")
 }
 
 func (s *Set) state(e *entry, available func(*entry) bool) (State, string) {

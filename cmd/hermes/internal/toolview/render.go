@@ -20,7 +20,11 @@ func Render(o tools.Overview, all bool) string {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Name, t.State, strings.Join(t.Tools, " "), t.Why)
+		members := t.Tools
+		if t.State == tools.StatePartly {
+			members = t.On
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Name, t.State, strings.Join(members, " "), t.Why)
 	}
 	w.Flush()
 	if hidden > 0 {

@@ -17,8 +17,9 @@ func TestRender(t *testing.T) {
 	o.Approvals = []tools.Approval{{ID: "ab12", Tool: "terminal", Subject: "make\x1b[2J", At: time.Unix(0, 0).UTC()}}
 	got := Render(o, false)
 	for _, want := range []string{
-		"file            on     list_dir patch read_file search_files write_file",
-		"web             off    web_fetch",
+		"debugging       partly  list_dir patch read_file search_files write_file  without process_manage, terminal: not named in toolsets; without web_fetch: disabled by disabledToolsets",
+		"file            on      list_dir patch read_file search_files write_file",
+		"web             off     web_fetch",
 		"disabled by disabledToolsets", "not named in toolsets", "toolsets have no tools here; --all shows them",
 		"ALLOWED ALWAYS  TOOL      SINCE       WHAT\nab12            terminal  1970-01-01  make·[2J\n",
 	} {
