@@ -109,9 +109,9 @@ func (c *cli) importProfile(ctx context.Context, path string, f importFlags) err
 		}
 	}
 	if f.manifest == "-" {
-		c.printImport(c.err, run)
+		printImport(c.err, run)
 	} else {
-		c.printImport(c.out, run)
+		printImport(c.out, run)
 	}
 	return dataError(err)
 }
@@ -183,30 +183,22 @@ func (run *importRun) fill(ctx context.Context, k keeper.Keeper, dir string) err
 	return err
 }
 
-func (c *cli) printImport(out io.Writer, run *importRun) {
-	o := run.objects
+// printImport says what was imported, or would be. An import into a home without a control plane declares nothing, so
+// it is only about rows and files.
+func printImport(out io.Writer, run *importRun) {
+	o, declares := run.objects, run.f.home == ""
 	verb := "would be imported"
 	if run.done {
 		verb = "imported"
 	}
-	if run.live {
-		fmt.Fprintln(out, "note: a process has the store open; what it had committed was read")
-	}
-	for _, n := range append(o.Notes, run.rows.Notes...) {
+	for _, n := range run.notes() {
 		fmt.Fprintln(out, "note:", homeimport.OneLine(n))
-	}
-	if len(o.Unknown) > 0 {
-		fmt.Fprintln(out, "note: keys of config.yaml that nobody knows, kept in spec.config:", homeimport.OneLine(strings.Join(o.Unknown, ", ")))
-	}
-	if len(run.rows.Unknown) > 0 {
-		fmt.Fprintln(out, "note: columns of the store that nobody knows, left out:", homeimport.OneLine(strings.Join(run.rows.Unknown, ", ")))
 	}
 	fmt.Fprintf(out, "\n%s → profile %s\n", run.home.Dir, o.Profile.Name)
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(table, "WHAT\t%s\tSKIPPED\t \n", strings.ToUpper(verb))
-	variables := 0
-	for _, s := range o.Secrets {
-		variables += len(s.StringData)
+	if declares {
+		run.declared(table)
 	}
 	files := len(run.home.Files)
 	if run.done {
@@ -218,9 +210,6 @@ func (c *cli) printImport(out io.Writer, run *importRun) {
 		skip   string
 		detail string
 	}{
-		{"settings", int64(len(o.Typed) + len(o.Overlaid)), "", fmt.Sprintf("%d with a field of their own", len(o.Typed))},
-		{"variables", int64(variables), "", map[bool]string{true: "with values", false: "names only"}[run.f.secrets]},
-		{"cron jobs", int64(len(o.Schedules)), fmt.Sprint(len(run.home.Jobs) - len(o.Schedules)), ""},
 		{"files", int64(files), fmt.Sprint(len(run.home.Files) - files), "memories and skills"},
 		{"sessions", run.rows.Sessions, fmt.Sprint(run.rows.Present), "skipped ones were there already"},
 		{"messages", run.rows.Messages, "", ""},
@@ -231,7 +220,47 @@ func (c *cli) printImport(out io.Writer, run *importRun) {
 		fmt.Fprintf(table, "%s\t%d\t%s\t %s\n", row.what, row.n, row.skip, row.detail)
 	}
 	_ = table.Flush() // the summary's own writer has said it by then
-	if !run.done {
+	switch manifest := run.f.manifest; {
+	case run.done || run.f.apply || !declares: // an error says what else is there to say
+	case manifest == "":
 		fmt.Fprintln(out, "\nnothing was changed: add --apply to import, or -o FILE for the manifest")
+	case manifest == "-":
+		fmt.Fprintln(out, "\nthe manifest was printed and nothing else was changed: sessions and files are imported with --apply")
+	default:
+		fmt.Fprintf(out, "\n%s was written and nothing else was changed: sessions and files are imported with --apply\n", homeimport.OneLine(manifest))
 	}
+}
+
+// declared are the rows of what a manifest holds.
+func (run *importRun) declared(table io.Writer) {
+	o, variables := run.objects, 0
+	for _, s := range o.Secrets {
+		variables += len(s.StringData)
+	}
+	values := map[bool]string{true: "with values", false: "names only"}[run.f.secrets]
+	fmt.Fprintf(table, "settings\t%d\t\t %d with a field of their own\n", len(o.Typed)+len(o.Overlaid), len(o.Typed))
+	fmt.Fprintf(table, "variables\t%d\t\t %s\n", variables, values)
+	fmt.Fprintf(table, "cron jobs\t%d\t%d\t \n", len(o.Schedules), len(run.home.Jobs)-len(o.Schedules))
+}
+
+// notes are what a person should know about what is imported.
+func (run *importRun) notes() []string {
+	var out []string
+	if run.live {
+		out = append(out, "a process has the store open; what it had committed was read")
+	}
+	if run.f.home == "" || run.f.manifest != "" {
+		out = append(out, run.objects.Notes...)
+	} else {
+		out = append(out, run.home.Notes...)
+		out = append(out, "settings, variables and cron jobs are not imported into a home: declare them with the manifest that -o FILE writes")
+	}
+	out = append(out, run.rows.Notes...)
+	if len(run.objects.Unknown) > 0 && (run.f.home == "" || run.f.manifest != "") {
+		out = append(out, "keys of config.yaml that nobody knows, kept in spec.config: "+strings.Join(run.objects.Unknown, ", "))
+	}
+	if len(run.rows.Unknown) > 0 {
+		out = append(out, "columns of the store that nobody knows, left out: "+strings.Join(run.rows.Unknown, ", "))
+	}
+	return out
 }

@@ -71,7 +71,10 @@ func TestImportDryRun(t *testing.T) {
 	before := everything(t, source)
 	manifest := filepath.Join(t.TempDir(), "ada.yaml")
 	r := succeeds(t, "profile", "import", source, "--name", "ada", "-o", manifest)
-	if err := contains(r, "WOULD BE IMPORTED", fmt.Sprint(counts.Sessions), "nothing was changed", "my_own_plugin"); err != nil {
+	if err := contains(r, "WOULD BE IMPORTED", fmt.Sprint(counts.Sessions), manifest+" was written and nothing else was changed", "my_own_plugin"); err != nil {
+		t.Error(err)
+	}
+	if err := contains(succeeds(t, "profile", "import", source), "nothing was changed: add --apply"); err != nil {
 		t.Error(err)
 	}
 	if everything(t, source) != before {
@@ -105,8 +108,13 @@ func TestImportBackupRestoreOffline(t *testing.T) {
 	before := everything(t, source)
 	home := profilehome.Write(t, t.TempDir(), "ada", profilehome.Demo()).Home
 	r := succeeds(t, "profile", "import", source, "--home", home)
-	if err := contains(r, "→ profile ada", "IMPORTED"); err != nil {
+	if err := contains(r, "→ profile ada", "IMPORTED", "not imported into a home"); err != nil {
 		t.Error(err)
+	}
+	for _, other := range []string{"settings  ", "cron jobs  ", "variables  ", "my_own_plugin", "runs twice", "nothing"} {
+		if strings.Contains(r.stdout, other) {
+			t.Errorf("%q was not imported and is in\n%s", other, r.stdout)
+		}
 	}
 	if everything(t, source) != before {
 		t.Error("the source changed")

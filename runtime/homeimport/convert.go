@@ -250,7 +250,7 @@ func (c *converter) overlay() {
 
 // knownKeys are the top-level keys of config.yaml that the specification names.
 var knownKeys = []string{
-	"model", "fallback_providers", "timezone", "database", "runtime", "max_concurrent_sessions", "max_live_sessions", "agent", "compression",
+	"model", "fallback_providers", "fallback_model", "timezone", "database", "runtime", "max_concurrent_sessions", "max_live_sessions", "agent", "compression",
 	"prompt_caching", "cron", "gateway", "streaming", "delegation", "logging", "toolsets", "disabled_toolsets", "mcp_servers", "plugins", "skills",
 	"approvals", "peers", "terminal", "telemetry", "auxiliary", "memory", "display", "platforms", "tools", "web", "browser", "backup",
 }

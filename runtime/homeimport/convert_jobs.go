@@ -37,6 +37,8 @@ func (c *converter) schedule(j Job, taken map[string]bool) (*v1alpha1.Schedule, 
 		return nil, fmt.Errorf("it is finished")
 	case j.NoAgent:
 		return nil, fmt.Errorf("it runs a script without the agent, which a Schedule cannot")
+	case j.Script != "" || j.MonitorScript != "":
+		return nil, fmt.Errorf("its prompt is about the output of a script, which a Schedule cannot run: write a prompt that runs it, and make the Schedule by hand")
 	case strings.TrimSpace(j.Prompt) == "":
 		return nil, fmt.Errorf("it has no prompt")
 	case len(j.Prompt) > 65536:

@@ -1,11 +1,13 @@
 package homeimport
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/runtime/llm"
 )
 
 // providerKeys are the variables in which the Python agent keeps a provider's key.
@@ -16,7 +18,7 @@ var providerKeys = map[string][]string{
 
 var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// model maps model, fallback_providers and prompt_caching.
+// model maps model, fallback_providers, fallback_model and prompt_caching.
 func (c *converter) model() {
 	m := &c.spec.Model
 	if _, isMap := c.config["model"].(map[string]any); isMap {
@@ -98,42 +100,77 @@ func (c *converter) credentialFrom(m *v1alpha1.ModelSpec, name string) bool {
 	return true
 }
 
+// fallbacks maps fallback_providers, and fallback_model of older homes behind it. What cannot be a fallback is named.
 func (c *converter) fallbacks(m *v1alpha1.ModelSpec) {
-	v, ok := c.take("fallback_providers")
-	if !ok {
-		return
-	}
-	list, isList := v.([]any)
-	if !isList {
-		c.put(v, "fallback_providers")
-		return
-	}
-	for i, e := range list {
-		entry, _ := e.(map[string]any)
-		f := v1alpha1.ModelFallback{Provider: strings.ToLower(textOf(entry["provider"])), Name: textOf(entry["model"]), BaseURL: textOf(entry["base_url"])}
-		if f.Provider == "" && f.BaseURL != "" {
-			f.Provider = "custom"
-		}
-		if !providerName.MatchString(f.Provider) || f.Name == "" || f.Provider == "custom" && f.BaseURL == "" || len(m.Fallbacks) == 8 {
-			c.out.note("fallback_providers entry %d is not taken over: a fallback needs a provider, a model, and a base_url for custom, and there are at most 8", i+1)
+	for _, key := range []string{"fallback_providers", "fallback_model"} {
+		v, ok := c.take(key)
+		if !ok {
 			continue
 		}
-		for _, name := range providerKeys[f.Provider] {
-			// The key may be the model's own, which is in the keys by now.
-			value, ok := c.keys[name]
-			if !ok {
-				if value, ok = c.env[name]; ok {
-					delete(c.env, name)
-				}
-			}
-			if ok && f.Provider != "custom" {
-				f.Credentials = []v1alpha1.ModelCredential{{SecretKeyRef: c.key(name, value)}}
-				break
+		list, isList := v.([]any)
+		if _, one := v.(map[string]any); one {
+			list, isList = []any{v}, true
+		}
+		if !isList {
+			c.put(v, key)
+			continue
+		}
+		for i, e := range list {
+			entry, _ := e.(map[string]any)
+			c.fallback(m, fmt.Sprintf("%s entry %d", key, i+1), entry)
+		}
+		c.typed(key)
+	}
+}
+
+func (c *converter) fallback(m *v1alpha1.ModelSpec, what string, entry map[string]any) {
+	f := v1alpha1.ModelFallback{Provider: strings.ToLower(textOf(entry["provider"])), Name: textOf(entry["model"]), BaseURL: textOf(entry["base_url"])}
+	if f.Provider == "" && f.BaseURL != "" {
+		f.Provider = "custom"
+	}
+	if slices.ContainsFunc(m.Fallbacks, func(o v1alpha1.ModelFallback) bool {
+		return o.Provider == f.Provider && o.Name == f.Name && o.BaseURL == f.BaseURL
+	}) {
+		return // an old key that repeats the list
+	}
+	if !providerName.MatchString(f.Provider) || f.Name == "" || f.Provider == "custom" && f.BaseURL == "" || len(m.Fallbacks) == 8 {
+		c.out.note("%s is not taken over: a fallback needs a provider, a model, and a base_url for custom, and there are at most 8", what)
+		return
+	}
+	f.Credentials = c.fallbackKey(m, f, textOf(entry["api_key"]), len(m.Fallbacks)+1)
+	if p, known := llm.LookupProvider(f.Provider); known && !p.KeyOptional && len(f.Credentials) == 0 {
+		c.out.note("%s (%s %s) has no API key in the old home and cannot answer without one: put it into a Secret and name that in spec.model.fallbacks[%d].credentials", what, f.Provider, f.Name, len(m.Fallbacks))
+	}
+	m.Fallbacks = append(m.Fallbacks, f)
+}
+
+// fallbackKey is the key of a fallback: its own, its provider's of .env, or the model's where both have one server.
+func (c *converter) fallbackKey(m *v1alpha1.ModelSpec, f v1alpha1.ModelFallback, own string, number int) []v1alpha1.ModelCredential {
+	names := providerKeys[f.Provider]
+	if name, reference := envReference(own); reference {
+		names = []string{name}
+	} else if own != "" {
+		return []v1alpha1.ModelCredential{{SecretKeyRef: c.key(fmt.Sprintf("FALLBACK_%d_API_KEY", number), own)}}
+	}
+	if f.Provider == "custom" && own == "" {
+		names = nil // OPENAI_API_KEY is not for whatever server this is
+	}
+	for _, name := range names {
+		// The key may be the model's own, which is in the keys by now.
+		value, ok := c.keys[name]
+		if !ok {
+			if value, ok = c.env[name]; ok {
+				delete(c.env, name)
 			}
 		}
-		m.Fallbacks = append(m.Fallbacks, f)
+		if ok {
+			return []v1alpha1.ModelCredential{{SecretKeyRef: c.key(name, value)}}
+		}
 	}
-	c.typed("fallback_providers")
+	if f.Provider == m.Provider && f.BaseURL == m.BaseURL {
+		return slices.Clone(m.Credentials)
+	}
+	return nil
 }
 
 func (c *converter) takeInt(path ...string) (int64, bool) {

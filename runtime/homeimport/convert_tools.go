@@ -159,6 +159,11 @@ func (c *converter) mcpValue(server, key string, value any) *v1alpha1.ValueSourc
 		return '_'
 	}, "MCP_"+server+"_"+key)
 	ref := c.key(strings.ToUpper(word), text)
+	if !strings.Contains(text, "${") {
+		c.out.note("mcp_servers.%s: the value of %s is in the file, so it is key %s of Secret %s now: it may be a secret", server, key, ref.Key, ref.Name)
+	} else {
+		c.out.note("mcp_servers.%s: the value of %s names variables that .env does not have, or more than one: key %s of Secret %s has it as it was written, fill it in", server, key, ref.Key, ref.Name)
+	}
 	return &v1alpha1.ValueSource{SecretKeyRef: &ref}
 }
 

@@ -139,7 +139,7 @@ func TestConvert(t *testing.T) {
 		t.Errorf("unknown %v, typed %v", o.Unknown, o.Typed)
 	}
 	hasNotes(t, o.Notes, `toolset "someone-elses"`, `approvals.mode "smart" became Ask`, "fallback_providers entry 2", "auxiliary.vision.api_key", "shared_metrics",
-		"mcp_servers.broken", "mcp_servers.search.sampling", "HERMES_CRON_TIMEOUT", "auth.json of the home", "runs twice")
+		"mcp_servers.broken", "mcp_servers.search.sampling", "mcp_servers.search: the value of TOKEN is in the file, so it is key MCP_SEARCH_TOKEN of Secret ada-keys", "HERMES_CRON_TIMEOUT", "auth.json of the home", "runs twice")
 }
 
 // TestConvertedProfileRenders: what comes out is accepted by what reads it, and no key of the model reaches the tools.
@@ -186,6 +186,60 @@ func TestSecretsStay(t *testing.T) {
 	if !strings.Contains(string(with), "tg-bot-secret") || strings.Contains(string(with), "auxiliary-secret") {
 		t.Error("with secrets: not the right ones")
 	}
+}
+
+// TestFallbacks: both keys become typed fallbacks, with a key where one is known; one without is named.
+func TestFallbacks(t *testing.T) {
+	for _, c := range []struct{ name, config, env, want, note string }{
+		{"older key", "fallback_model: {provider: Anthropic, model: haiku}", "ANTHROPIC_API_KEY=k", "anthropic haiku ada-keys/ANTHROPIC_API_KEY", ""},
+		{"older key as a list", "fallback_model: [{provider: anthropic, model: haiku}]", "ANTHROPIC_API_KEY=k", "anthropic haiku ada-keys/ANTHROPIC_API_KEY", ""},
+		{"both, one twice", "fallback_providers: [{provider: anthropic, model: haiku}]\nfallback_model: {provider: anthropic, model: haiku}", "ANTHROPIC_API_KEY=k", "anthropic haiku ada-keys/ANTHROPIC_API_KEY", ""},
+		{"without a key", "fallback_providers: [{provider: anthropic, model: haiku}]", "", "anthropic haiku ", "spec.model.fallbacks[0].credentials"},
+		{"literal key", "fallback_providers: [{provider: anthropic, model: haiku, api_key: sk-x}]", "", "anthropic haiku ada-keys/FALLBACK_1_API_KEY", ""},
+		{"key by name", "fallback_providers: [{provider: anthropic, model: haiku, api_key: '${MINE}'}]", "MINE=k", "anthropic haiku ada-keys/MINE", ""},
+		{"the model's key", "model: {default: m, provider: openai, api_key: sk-x}\nfallback_model: {provider: openai, model: mini}", "", "openai mini ada-keys/MODEL_API_KEY", ""},
+		{"another server never gets it", "model: {default: m, provider: openai, api_key: sk-x}\nfallback_model: {base_url: 'http://127.0.0.1:1/v1', model: mini}", "", "custom mini ", ""},
+		{"without a model", "fallback_model: {provider: openai}", "", "", "fallback_model entry 1 is not taken over"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config, err := home.ParseConfig([]byte(c.config))
+			must(t, err)
+			h := Home{Config: map[string]any{}}
+			must(t, config.Decode(&h.Config))
+			h.Env, err = home.ParseEnv([]byte(c.env))
+			must(t, err)
+			o, err := Convert(h, Options{Name: "ada"})
+			must(t, err)
+			var got []string
+			for _, f := range o.Profile.Spec.Model.Fallbacks {
+				ref := ""
+				if len(f.Credentials) > 0 {
+					ref = f.Credentials[0].SecretKeyRef.Name + "/" + f.Credentials[0].SecretKeyRef.Key
+				}
+				got = append(got, fmt.Sprintf("%s %s %s", f.Provider, f.Name, ref))
+			}
+			if strings.Join(got, "; ") != c.want || len(o.Unknown)+len(o.Overlaid) > 0 {
+				t.Errorf("fallbacks %q, want %q; unknown %v, overlaid %v", got, c.want, o.Unknown, o.Overlaid)
+			}
+			if c.note != "" {
+				hasNotes(t, o.Notes, c.note)
+			} else if slices.ContainsFunc(o.Notes, func(n string) bool { return strings.Contains(n, "credentials") }) && !strings.HasSuffix(c.want, " ") {
+				t.Errorf("notes %q", o.Notes)
+			}
+		})
+	}
+}
+
+// TestJobsOfScripts: a prompt about what a script printed is no prompt without it.
+func TestJobsOfScripts(t *testing.T) {
+	jobs, _, err := ParseJobs(`[{"id":"a","name":"one","prompt":"Sum up the output.","script":"x.py","schedule":"every 5m"},{"id":"b","name":"two","prompt":"p","monitor_script":"y.py","schedule":"every 5m"},{"id":"c","prompt":"p","schedule":"every 5m"}]`)
+	must(t, err)
+	o, err := Convert(Home{Jobs: jobs}, Options{Name: "ada"})
+	must(t, err)
+	if len(o.Schedules) != 1 || o.Schedules[0].Name != "ada-c" {
+		t.Errorf("%d schedules", len(o.Schedules))
+	}
+	hasNotes(t, o.Notes, `"one" is not taken over: its prompt is about the output of a script`, `"two" is not taken over`)
 }
 
 // TestJobs: what can be said becomes a Schedule, what cannot is named.

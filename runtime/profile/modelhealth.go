@@ -100,15 +100,14 @@ func (r *Runtime) noteModel(e *engine, err error, with access) {
 func (r *Runtime) checkModel(config *home.Config, ring keyRing) (reason, message string) {
 	missing := ""
 	for i, m := range ring.routes {
-		p, ok := llm.LookupProvider(m.provider)
-		if !ok || len(ring.keys[i]) > 0 || p.KeyOptional && !r.hadKey[m.server()] {
+		if !r.lacksKey(ring, i) {
 			missing = "" // this one can answer
 			break
 		}
 		switch i {
 		case 0:
 			missing = fmt.Sprintf("provider %s needs an API key and the profile has none: "+
-				"put it into a Secret and name that in spec.model.credentials", p.Name)
+				"put it into a Secret and name that in spec.model.credentials", m.provider)
 		case 1:
 			missing += "; its fallbacks have none either"
 		}
@@ -116,8 +115,34 @@ func (r *Runtime) checkModel(config *home.Config, ring keyRing) (reason, message
 	if missing != "" {
 		return v1alpha1.ReasonCredentialMissing, missing
 	}
+	without := r.keyless(ring)
 	if m := r.modelHealth; ring.routes[0].provider != llm.ProviderDemo && m.message != "" && m.with == accessWith(config, ring.keys) {
-		return m.reason, m.message
+		return m.reason, joined(m.message, without)
 	}
-	return "", ""
+	return "", without
+}
+
+// keyless names the fallbacks that cannot answer, because the profile has no key for them: a turn would show it only
+// when it is too late. r.mu is held.
+func (r *Runtime) keyless(ring keyRing) string {
+	out := ""
+	for i, m := range ring.routes {
+		if i > 0 && r.lacksKey(ring, i) {
+			out = joined(out, fmt.Sprintf("fallback %d (%s %s) cannot answer without an API key: put it into a Secret and name that in spec.model.fallbacks[%d].credentials", i, m.provider, m.model, i-1))
+		}
+	}
+	return out
+}
+
+// lacksKey reports a model whose server wants a key that the profile does not have. r.mu is held.
+func (r *Runtime) lacksKey(ring keyRing, i int) bool {
+	p, ok := llm.LookupProvider(ring.routes[i].provider)
+	return ok && len(ring.keys[i]) == 0 && (!p.KeyOptional || r.hadKey[ring.routes[i].server()])
+}
+
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }

@@ -72,6 +72,27 @@ func TestFallbackAnswers(t *testing.T) {
 	}
 }
 
+// TestFallbackWithoutAKeyIsSaid: before a turn needs it, and no longer once it has one. A server that needs no key is
+// not named.
+func TestFallbackWithoutAKeyIsSaid(t *testing.T) {
+	m := startModel(t)
+	spec := profilehome.Model(m.URL(), "sk-first")
+	spec.Config["fallback_providers"] = []any{
+		map[string]any{"provider": "custom", "model": "local", "base_url": m.URL()}, map[string]any{"provider": "anthropic", "model": "haiku"},
+	}
+	r := openRig(t, m, t.TempDir(), "alice", spec)
+	r.expectHealth("", "fallback 2 (anthropic haiku) cannot answer without an API key: put it into a Secret and name that in spec.model.fallbacks[1].credentials")
+	if h := r.runtime.Health(); strings.Contains(h.Message, "fallback 1") {
+		t.Errorf("a server that can do without a key is named: %s", h.Message)
+	}
+	spec.Env["HERMES_FALLBACK_2_API_KEY"] = "sk-second"
+	r.rewrite(spec)
+	r.runtime.Reload()
+	if h := r.runtime.Health(); strings.Contains(h.Message, "fallback") {
+		t.Errorf("with a key: %s", h.Message)
+	}
+}
+
 // TestRevokedKeysOfFallbacks: each model has its own keys; one that is taken away is gone at the next call, and none
 // ever takes another's place.
 func TestRevokedKeysOfFallbacks(t *testing.T) {

@@ -34,11 +34,11 @@ type ToolInfo struct {
 
 // ToolsetInfo describes one toolset of a profile.
 type ToolsetInfo struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	State       State    `json:"state"`
-	Why         string   `json:"why,omitempty"`
-	OptIn       bool     `json:"opt_in,omitempty"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	State       State  `json:"state"`
+	Why         string `json:"why,omitempty"`
+	OptIn       bool   `json:"opt_in,omitempty"`
 	// Tools are those it stands for; On are those of them that the model is offered now.
 	Tools []string `json:"tools,omitempty"`
 	On    []string `json:"on,omitempty"`
