@@ -56,9 +56,9 @@ const (
 	ReasonStoreUnavailable = "StoreUnavailable"
 	// ReasonRuntimeFailed means the profile's runtime crashed and is restarted with back-off. Remedy: see the message; the other profiles are not affected.
 	ReasonRuntimeFailed = "RuntimeFailed"
-	// ReasonModelRefused means the model's provider refused the last turn: the key, the account or the model is not accepted. Remedy: change what the message names; a new key or setting, or a turn that succeeds, clears it.
+	// ReasonModelRefused means the model's provider refused the last turn: the key, the account or the model is not accepted. Remedy: change what the message names; a new key or setting, or a turn that succeeds, clears it; a restart does not.
 	ReasonModelRefused = "ModelRefused"
-	// ReasonModelUnreachable means the model did not answer the last turn, also after retries: no connection, a timeout or a server error. Remedy: start or reach the server that the message names, then say something; a turn that succeeds clears it.
+	// ReasonModelUnreachable means the model did not answer the last turn, also after retries: no connection, a timeout or a server error. Remedy: start or reach the server that the message names, then say something; a new key or setting, or a turn that succeeds, clears it; a restart does not.
 	ReasonModelUnreachable = "ModelUnreachable"
 
 	// ReasonBackedUp means the newest backup of the profile is verified and no scheduled one is missing. Remedy: none needed.

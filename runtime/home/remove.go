@@ -12,7 +12,7 @@ import (
 
 // rootFiles are the profile's own files at a root, beside what is recorded. A root is shared: other profiles live in
 // profiles/, the gateway keeps its identity there, and an adopted one may hold anything. So only these go.
-var rootFiles = []string{configName, envName, soulName, managedName, "auth.json", "profile.yaml", "processes.json",
+var rootFiles = []string{configName, envName, soulName, managedName, "auth.json", "profile.yaml", "processes.json", "approvals.json", ".hermes-model.json",
 	"state.db", "state.db-wal", "state.db-shm"}
 
 // rootDirs are the profile's own directories at a root.

@@ -87,8 +87,12 @@ func (r *Runtime) noteModel(e *engine, err error, with access) {
 	now := modelHealth{reason: reason, message: message, with: with}
 	r.mu.Lock()
 	news := r.modelHealth.reason != now.reason || r.modelHealth.message != now.message || now.message != "" && r.modelHealth.with != with
-	r.modelHealth = now
+	keep := now.reason != "" && news || now.reason == "" && (r.verdictKept || !r.verdictKnown)
+	r.modelHealth, r.verdictKnown, r.verdictKept = now, true, now.reason != ""
 	r.mu.Unlock()
+	if keep {
+		r.keepVerdict()
+	}
 	if news {
 		r.o.Changed()
 	}
@@ -116,7 +120,9 @@ func (r *Runtime) checkModel(config *home.Config, ring keyRing) (reason, message
 		return v1alpha1.ReasonCredentialMissing, missing
 	}
 	without := r.keyless(ring)
-	if m := r.modelHealth; ring.routes[0].provider != llm.ProviderDemo && m.message != "" && m.with == accessWith(config, ring.keys) {
+	now := accessWith(config, ring.keys)
+	r.recallVerdict(now)
+	if m := r.modelHealth; ring.routes[0].provider != llm.ProviderDemo && m.message != "" && m.with == now {
 		return m.reason, joined(m.message, without)
 	}
 	return "", without

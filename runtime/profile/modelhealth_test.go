@@ -3,7 +3,9 @@ package profile
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -121,6 +123,52 @@ func TestModelUnreachableShows(t *testing.T) {
 		t.Errorf("turn: %v", err)
 	}
 	r.expectHealth(v1alpha1.ReasonModelUnreachable, "connection refused")
+}
+
+// TestRestartKeepsTheVerdict: a gateway that starts again knows what its last turn showed, until something that clears it
+// does; then the next start knows that too.
+func TestRestartKeepsTheVerdict(t *testing.T) {
+	m := startModel(t)
+	root, spec := t.TempDir(), profilehome.Model(m.URL(), "sk-alice")
+	open := func() *rig { return openRig(t, m, root, "alice", spec) }
+	restart := func(r *rig) *rig {
+		must(t, r.runtime.Close(context.Background()))
+		return open()
+	}
+	r := open()
+	_ = r.fail(fakemodel.Fault{Status: http.StatusInternalServerError, Message: "boom"})
+	r = restart(r)
+	r.expectHealth(v1alpha1.ReasonModelUnreachable, "500 from ")
+	r = restart(r)
+	r.expectHealth(v1alpha1.ReasonModelUnreachable, "500 from ")
+	if raw, err := os.ReadFile(r.runtime.verdictPath()); err != nil || strings.Contains(string(raw), "sk-alice") {
+		t.Errorf("kept %q: %v", raw, err)
+	}
+
+	t.Run("another setting leaves it, a new key clears it", func(t *testing.T) {
+		spec = profilehome.Model(m.URL(), "sk-alice")
+		spec.Config["timezone"] = "Europe/Berlin"
+		r = restart(r)
+		r.expectHealth(v1alpha1.ReasonModelUnreachable, "500 from ")
+		spec = profilehome.Model(m.URL(), "sk-new")
+		r = restart(r)
+		r.expectHealth("", "open in")
+	})
+	spec = profilehome.Model(m.URL(), "sk-alice")
+	r = restart(r)
+	r.mustSay("s", "well again")
+	r.expectHealth("", "open in")
+	r = restart(r)
+	r.expectHealth("", "open in")
+	if _, err := os.Lstat(r.runtime.verdictPath()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a verdict that was cleared is still kept: %v", err)
+	}
+
+	t.Run("what cannot be read tells nothing", func(t *testing.T) {
+		must(t, os.WriteFile(r.runtime.verdictPath(), []byte(`{"version":1,"reason":"Ready"}`), 0o600))
+		r = restart(r)
+		r.expectHealth("", "open in")
+	})
 }
 
 // TestInterruptionTellsNothingOfTheModel: a stopped turn leaves the health as it was.

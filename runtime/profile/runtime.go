@@ -123,6 +123,10 @@ type Runtime struct {
 	health   storeHealth
 	// modelHealth is what the last turn showed of the model.
 	modelHealth modelHealth
+	// verdictKnown says that what an earlier run knew of the model has been read, or is no longer true; verdictKept that
+	// a file says something of it. keeping orders the writes.
+	verdictKnown, verdictKept bool
+	keeping                   sync.Mutex
 	// backups is the state of scheduled backups.
 	backups scheduledBackups
 }
