@@ -59,16 +59,31 @@ func (c *Chat) ask(ctx context.Context, e localapi.Event) string {
 		if d, ok := decisionOf(line); ok && (e.Covers != "" || d == once || d == deny) {
 			return d
 		}
-		if e.Covers == "" {
-			fmt.Fprintln(c.Notes, "  please answer o or d: this is asked about every time")
-			continue
-		}
-		fmt.Fprintln(c.Notes, "  please answer o, s, a or d; hermes tools revoke takes an always back")
+		fmt.Fprintln(c.Notes, "  "+awaited(line, e.Covers != ""))
 	}
 }
 
+// awaited says what a line should have been.
+func awaited(line string, more bool) string {
+	please := "please answer o (or yes) or d (or no): this is asked about every time"
+	if more {
+		please = "please answer o (or yes), s, a or d (or no); hermes tools revoke takes an always back"
+	}
+	if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "/") {
+		return visible(name) + " has to wait: the agent awaits leave to run what is shown; " + please
+	}
+	return please
+}
+
+// decisionOf reads an answer: a decision or its first letter; yes is once and no denies, as everywhere else.
 func decisionOf(line string) (string, bool) {
 	answer := strings.ToLower(strings.TrimSpace(line))
+	switch answer {
+	case "y", "yes":
+		return once, true
+	case "n", "no":
+		return deny, true
+	}
 	for _, d := range []string{once, "session", always, deny} {
 		if answer != "" && (answer == d || answer == d[:1]) {
 			return d, true

@@ -66,6 +66,9 @@ func TestApprovalsInChat(t *testing.T) {
 		"deny":            {answers: []string{"d"}, notes: "    echo ran"},
 		"deny in words":   {answers: []string{"d"}, notes: "ms: denied by the user"},
 		"end of input":    {notes: "    echo ran"},
+		"y":               {answers: []string{"y"}, runs: true, notes: "    echo ran"},
+		"n":               {answers: []string{"no"}, notes: "ms: denied by the user"},
+		"a slash command": {answers: []string{"/new session", "yes"}, runs: true, notes: "/new has to wait: the agent awaits leave to run what is shown; please answer o (or yes)"},
 		"empty is no yes": {answers: []string{"", ""}, notes: "please answer"},
 	} {
 		t.Run(name, func(t *testing.T) {

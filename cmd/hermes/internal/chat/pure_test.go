@@ -109,7 +109,7 @@ func TestVisible(t *testing.T) {
 }
 
 func TestDecisionOf(t *testing.T) {
-	for in, want := range map[string]string{"o": "once", "ONCE": "once", " s ": "session", "always": "always", "d": "deny", "": "", "y": "", "on": "", "oo": ""} {
+	for in, want := range map[string]string{"o": "once", "ONCE": "once", " s ": "session", "always": "always", "d": "deny", "": "", "y": "once", "YES": "once", "n": "deny", " no ": "deny", "ye": "", "/yes": "", "on": "", "oo": ""} {
 		got, ok := decisionOf(in)
 		if got != want || ok != (want != "") {
 			t.Errorf("decisionOf(%q) = %q, %v", in, got, ok)
