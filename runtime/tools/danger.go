@@ -82,11 +82,11 @@ func deceives(command string) string {
 		switch {
 		case r == '\n' || r == '\t':
 		case unseen(r):
-			return "contains characters that cannot be seen"
+			return reasonUnseen
 		case r > unicode.MaxASCII && unicode.IsSpace(r):
-			return "contains a gap that is none for the shell"
+			return reasonGap
 		case word && r > unicode.MaxASCII && (unicode.Is(unicode.Pd, r) || r == '\u2212'):
-			return "contains a dash that is none for programs"
+			return reasonDash
 		}
 		word = unicode.IsSpace(r)
 	}

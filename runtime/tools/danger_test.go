@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,7 @@ func TestDangerousCommands(t *testing.T) {
 	for kind, commands := range map[string][]string{
 		"plain": {
 			"rm -rf /", "rm -fr / ", "rm -r -f /*", "rm -rf ~", "rm -rf ~/", "rm -rf .", "rm -rf *", "rm -rf ..", "rm -rf /usr", "rm -Rf /etc/", "rm -rf --no-preserve-root /",
-			"rm -rf build /", "rm -r x -f ~;ls", "cd x && rm -rf /", "rm --recursive --force /", "rm -rf //", "rm -rf /./", "rm -rf ~/.ssh", "rm -rf $HERMES_HOME/memories",
+			"rm -rf build /", "rm -r x -f ~;ls", "cd x && rm -rf /", "rm --recursive --force /", "rm -rf //", "rm -rf /./", "rm -rf ~/.ssh", "rm -rf $HERMES_HOME/memories", "rm -rf ~/foo", "rm -r $HOME/a/b",
 			"find / -name x -delete", "find . -delete", "find . -type f -exec rm {} +", "find ~ -name '*.o' -execdir /bin/rm -f {} ;", "ls | xargs rm -rf", "mv notes /dev/null", "truncate -s 0 db",
 			"mkfs.ext4 /dev/sda1", "mkfs /dev/sda", "wipefs -a /dev/sda", "dd if=/dev/zero of=/dev/sda bs=1M", "echo x > /dev/sda", "cat x >/dev/nvme0n1", "cat x | tee /dev/sda", "cp img /dev/sda",
 			":(){ :|:& };:", "b() { b | b & }; b", "chmod -R 777 /", "chown -R me ~", "chmod u+s x", "chmod 4755 x", "chmod 777 x", "shutdown now", "systemctl reboot", "systemctl --user stop x", "init 0",
@@ -66,6 +68,26 @@ func TestHarmlessCommands(t *testing.T) {
 		if reason, ok := Dangerous(command); ok {
 			t.Errorf("%q is seen as dangerous: %s", command, reason)
 		}
+	}
+}
+
+// docs/approvals.md lists what counts as dangerous, and nothing else.
+func TestDangerPage(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/approvals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(raw), "\n## What counts as dangerous\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var listed []string
+	for line := range strings.SplitSeq(section, "\n") {
+		if reason, ok := strings.CutPrefix(line, "- "); ok {
+			listed = append(listed, reason)
+		}
+	}
+	slices.Sort(listed)
+	if want := DangerReasons(); !slices.Equal(listed, want) {
+		t.Errorf("the page lists\n%s\n\nand the rules are\n%s", strings.Join(listed, "\n"), strings.Join(want, "\n"))
 	}
 }
 

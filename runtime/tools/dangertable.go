@@ -14,7 +14,7 @@ func dangerTable() [][2]string {
 		// Deleting.
 		{rmRecursive + `((/|~|\.\.?)[/.]*\*?|\*)` + wordEnd, "deletes recursively from a root, home or working directory"},
 		{rmRecursive + `/+(bin|boot|dev|etc|home|lib\w*|nix|opt|proc|root|run|sbin|srv|sys|usr|var|users|library|system)/*\*?` + wordEnd, "deletes a system directory"},
-		{rmRecursive + `(~|hermes_home)/+(\.\w+|\.hermes\S*|memories|skills|sessions)/*\*?` + wordEnd, "deletes what the person or the agent keeps at home"},
+		{rmRecursive + `(~|hermes_home)/+[^\s;&|)]+` + wordEnd, "deletes what the person or the agent keeps at home"},
 		{`\brm\s.*--no-preserve-root`, "deletes the root directory"},
 		{`\bfind\s.*\s-(delete|(exec|execdir|ok|okdir)\s+(\S*/)?(rm|shred|unlink)\b)`, "deletes by a search"},
 		{`\bxargs\s.*\brm\s+(\S+\s+)*-\S*r`, "deletes what another program lists"},

@@ -57,6 +57,7 @@ var (
 	walkers     = []string{"rg", "ag", "ack", "ugrep", "tar", "bsdtar", "rsync", "zip", "7z", "pax", "cpio", "mv", "ln"}
 	flagWalkers = []string{"grep", "egrep", "fgrep", "zgrep", "cp", "scp", "diff"}
 	walkFlag    = regexp.MustCompile(`^(-[a-zA-Z]*[rRa][a-zA-Z]*|--(dereference-)?recursive|--archive)$`)
+	deleteFlag  = regexp.MustCompile(`^(-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)$`)
 	findAction  = regexp.MustCompile(`^-(exec|execdir|ok|okdir|delete|fprint\w*|x|X|-exec|-exec-batch)$`)
 	// readers only look at what they are given, so that files which only must not be changed are no matter.
 	readers = []string{"cat", "less", "more", "head", "tail", "grep", "egrep", "fgrep", "rg", "ls", "stat", "wc", "diff", "cmp", "jq", "yq", "file", "test", "[", "echo", "printf", "cd", "pushd", "find", "fd", "du", "sort", "sha256sum", "md5sum"}
@@ -88,6 +89,11 @@ func (w *reachWalk) command(c simpleCommand) string {
 	if why := here.names(c, access); why != "" {
 		return why
 	}
+	if c.program("rm") && slices.ContainsFunc(c.argv, deleteFlag.MatchString) {
+		if why := here.deletes(c); why != "" {
+			return why
+		}
+	}
 	if c.walks() || w.feeds {
 		if why := here.walkFrom(c); why != "" {
 			return why
@@ -109,7 +115,7 @@ func (w *reachWalk) names(c simpleCommand, a access) string {
 		for _, text := range pathsIn(word) {
 			for _, p := range w.places(text) {
 				if why := w.guarded(p, a); why != "" {
-					return "names " + shown(text) + ", which " + why
+					return reasonSecrets + ": " + shown(text) + " " + why
 				}
 			}
 		}
@@ -122,6 +128,22 @@ func (w *reachWalk) names(c simpleCommand, a access) string {
 		for _, word := range words.list {
 			if why := find(word, words.access); why != "" {
 				return why
+			}
+		}
+	}
+	return ""
+}
+
+// deletes judges the operands of a recursive rm: only what lies below the workspace, or a root that was declared, may go
+// unseen.
+func (w *reachWalk) deletes(c simpleCommand) string {
+	for _, word := range c.argv[1:] {
+		if strings.HasPrefix(word, "-") || path.Base(word) == "rm" {
+			continue
+		}
+		for _, p := range w.places(word) {
+			if in, err := w.within(p); err != nil || in.rel == "." {
+				return reasonOutside + ": " + shown(word)
 			}
 		}
 	}
@@ -142,7 +164,7 @@ func (w *reachWalk) walkFrom(c simpleCommand) string {
 	for _, word := range operands {
 		for _, p := range w.places(word) {
 			if word != assumption && w.holdsHome(p) {
-				return "goes through " + shown(word) + ", where the agent's home with its secrets is"
+				return reasonThrough + ": " + shown(word)
 			}
 		}
 	}
@@ -276,7 +298,7 @@ func domainOf(home string) string {
 	if filepath.Base(filepath.Dir(home)) == "profiles" {
 		root = filepath.Dir(filepath.Dir(home))
 	}
-	if gateways := filepath.Dir(filepath.Dir(root)); filepath.Base(gateways) == "gateways" {
+	if gateways := filepath.Dir(filepath.Dir(root)); filepath.Base(gateways) == "gateways" && filepath.Dir(gateways) != "/" {
 		return filepath.Dir(gateways)
 	}
 	return root

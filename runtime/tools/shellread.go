@@ -52,7 +52,7 @@ func (r *shellReader) note(why string) {
 // script reads one text that a shell will run.
 func (r *shellReader) script(text string) {
 	if r.scripts++; r.scripts > maxScripts || len(text) > maxCommandBytes || nesting(text) > maxNesting {
-		r.note("is too long or too deeply nested to be judged")
+		r.note(reasonTooLong)
 		return
 	}
 	var file *syntax.File
@@ -63,7 +63,7 @@ func (r *shellReader) script(text string) {
 		}
 	}
 	if err != nil {
-		r.note("cannot be read as a shell command")
+		r.note(reasonUnreadable)
 		return
 	}
 	r.readings = append(r.readings, r.statements(file.Stmts))
@@ -178,7 +178,7 @@ func (r *shellReader) binary(out *strings.Builder, c *syntax.BinaryCmd) {
 	if said, ok := r.said(x.Cmd); ok {
 		r.script(said)
 	} else {
-		r.note("runs the output of another program as a program")
+		r.note(reasonOutput)
 	}
 }
 
@@ -213,11 +213,11 @@ func (r *shellReader) call(out *strings.Builder, c *syntax.CallExpr) []string {
 	first := r.words(c.Args[:1])
 	switch {
 	case r.missed || strings.Contains(strings.Join(first, " "), "$("):
-		r.note("computes which program it runs")
+		r.note(reasonComputed)
 	case len(first) > 0 && strings.ContainsAny(first[0], "*?[") && first[0] != "[" && first[0] != "[[":
-		r.note("gives the program it runs by a pattern")
+		r.note(reasonPattern)
 	case len(first) > 0 && strings.ContainsFunc(first[0], func(c rune) bool { return c > 0x7f }):
-		r.note("runs a program whose name may be mistaken for another")
+		r.note(reasonMistaken)
 	}
 	argv := append(first, r.words(c.Args[1:])...)
 	r.seen = append(r.seen, simpleCommand{argv: argv})
