@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"hermes.dev/hermes/runtime/llm"
@@ -67,12 +68,33 @@ func (e *Error) Error() string {
 		return e.Cause()
 	case e.Kind == KindTooLong:
 		return e.Cause() + ": " + e.Err.Error() // it says what to do, and ends with the model's own words
-	case errors.As(e.Err, &call) && call.Error() == call.Text():
-		return string(e.Kind) + ": " + call.Text() // the reason's name would mislead
 	case errors.As(e.Err, &call):
-		return e.Cause() + ": " + call.Text()
+		said := e.inWords()
+		if e.Detail != "" && call.Error() != call.Text() { // else the reason's name would mislead
+			said += " (" + strings.ReplaceAll(e.Detail, "_", " ") + ")"
+		}
+		return said + ": " + call.Text()
+	case e.Kind == KindModel:
+		return e.inWords() + ": " + e.Err.Error()
 	}
 	return e.Cause() + ": " + e.Err.Error()
+}
+
+// inWords is the kind of a failed model call for people; Cause is for programs.
+func (e *Error) inWords() string {
+	switch e.Kind {
+	case KindCredentialMissing:
+		return "the model's key is missing"
+	case KindCredentialRefused:
+		return "the model's key was refused"
+	case KindBilling:
+		return "the model's account has to be paid for"
+	case KindRateLimited:
+		return "the model's limit is used up"
+	case KindModel:
+		return "the model call failed"
+	}
+	return strings.ReplaceAll(string(e.Kind), "_", " ")
 }
 
 // Unwrap gives the underlying error.

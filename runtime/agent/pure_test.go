@@ -57,6 +57,13 @@ func TestModelErrorKinds(t *testing.T) {
 		if e.Cause() != c.cause || !e.RetryAt.Equal(c.retry) || !errors.Is(e, c.err) {
 			t.Errorf("%v: %s at %s", c.err, e.Cause(), e.RetryAt)
 		}
+		// What a person reads is in words; the name is for programs.
+		if said, _, _ := strings.Cut(e.Error(), ": "); strings.Contains(said, "_") {
+			t.Errorf("%s says %q", e.Cause(), said)
+		}
+	}
+	if said := modelError(context.Background(), mk(llm.ReasonOverloaded, "", 0), now).Error(); !strings.HasPrefix(said, "the model call failed (overloaded): ") {
+		t.Errorf("said %q", said)
 	}
 }
 

@@ -36,6 +36,10 @@ type storeHealth struct {
 // configuration on disk can be used.
 func (r *Runtime) Health() Health {
 	config, ring, invalid := r.checkConfig()
+	skills := ""
+	if invalid == nil {
+		skills = r.missingSkills(config)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats, Backup: r.backups.health}
@@ -51,8 +55,8 @@ func (r *Runtime) Health() Health {
 		switch reason, message := r.checkModel(config, ring); {
 		case reason != "":
 			h.Reason, h.Message = reason, message
-		case message != "":
-			h.Message += "; " + message
+		default:
+			h.Message = joined(joined(h.Message, message), skills)
 		}
 	}
 	return h

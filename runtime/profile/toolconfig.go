@@ -101,12 +101,18 @@ func SurveyTools(paths home.Paths, clk clock.PassiveClock) (tools.Overview, erro
 	if err != nil {
 		return tools.Overview{}, err
 	}
+	c.Home = paths.Home
 	o, err := tools.Survey(c)
 	if err != nil {
 		return tools.Overview{}, err
 	}
 	o.Approvals = approvalsOf(paths, clk).List()
 	return o, nil
+}
+
+// missingSkills says which skills the configuration names that the home does not have; "" when there are none.
+func (r *Runtime) missingSkills(c *home.Config) string {
+	return tools.MissingSkills(r.closing, r.o.Paths.Home, tools.SkillConfig{Enabled: c.Strings("skills", "enabled")})
 }
 
 // forget removes what the tools have kept for sessions that are gone.

@@ -109,6 +109,23 @@ func TestSearchAndClarifyThroughATurn(t *testing.T) {
 	}
 }
 
+// A skill that is named and not there shows before a turn, and no longer once it is.
+func TestMissingSkillShows(t *testing.T) {
+	m := startModel(t)
+	r := openRig(t, m, t.TempDir(), "alice", withConfig(m, map[string]any{"skills": map[string]any{"enabled": []any{"nosuch"}}}))
+	r.expectHealth("", `; spec.skills names "nosuch", and no skill in skills/ of the home is called that; there are no skills`)
+	offline, err := SurveyTools(r.runtime.Paths(), r.runtime.o.Clock)
+	if err != nil || len(offline.Notes) != 1 {
+		t.Errorf("offline %q, %v", offline.Notes, err)
+	}
+	dir := filepath.Join(r.runtime.Paths().Home, "skills", "nosuch")
+	must(t, os.MkdirAll(dir, 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("# Now there\n"), 0o600))
+	if h := r.runtime.Health(); strings.Contains(h.Message, "spec.skills") {
+		t.Errorf("with the skill: %s", h.Message)
+	}
+}
+
 func TestToolsOverview(t *testing.T) {
 	m := startModel(t)
 	root := t.TempDir()

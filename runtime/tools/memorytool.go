@@ -90,7 +90,7 @@ func (b notebook) render(n notes) string {
 	if len(n) == 0 {
 		return fmt.Sprintf("[%s: no notes; 0 of %d characters]", b.file, b.limit)
 	}
-	return fmt.Sprintf("%s[%s: %d notes; %d of %d characters]", n, b.file, len(n), n.chars(), b.limit)
+	return fmt.Sprintf("%s[%s: %s; %d of %d characters]", n, b.file, counted(len(n), "note"), n.chars(), b.limit)
 }
 
 // readNotes reads a memory file below the home. Links may not lead out of it: what is in a prompt can be asked for.

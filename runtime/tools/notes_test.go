@@ -64,6 +64,9 @@ func TestMemory(t *testing.T) {
 		t.Errorf("prompt of an empty home = %q", got)
 	}
 	must(t, s, "memory", map[string]any{"action": "add", "text": "the build runs with make"})
+	if got := must(t, s, "memory", map[string]any{"action": "read"}); !strings.Contains(got, ": 1 note; ") {
+		t.Errorf("one note = %q", got)
+	}
 	frozen := s.Prompt(t.Context())
 	must(t, s, "memory", map[string]any{"action": "add", "text": "tests are slow"})
 	must(t, s, "memory", map[string]any{"action": "add", "target": "user", "text": "called Ada"})

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,8 @@ type Overview struct {
 	Tools    []ToolInfo    `json:"tools"`
 	// Approvals are the decisions that were given for always; they can be revoked.
 	Approvals []Approval `json:"approvals"`
+	// Notes say what the configuration names that is not there.
+	Notes []string `json:"notes,omitempty"`
 	// Served is false when the overview was read from the configuration: then what depends on the running agent, like
 	// MCP servers, does not show.
 	Served bool `json:"served"`
@@ -67,7 +70,11 @@ func Survey(c Config) (Overview, error) {
 			return Overview{}, err
 		}
 	}
-	return s.survey(func(*entry) bool { return true }), nil
+	o := s.survey(func(*entry) bool { return true })
+	if c.Home != "" {
+		o.note(MissingSkills(context.Background(), c.Home, c.Skills))
+	}
+	return o, nil
 }
 
 // Overview tells what this set offers now.
@@ -75,7 +82,14 @@ func (s *Set) Overview() Overview {
 	o := s.survey(s.available)
 	o.Served = true
 	o.Approvals = s.memory.approvals.List()
+	o.note(s.missingSkills(s.stopped))
 	return o
+}
+
+func (o *Overview) note(text string) {
+	if text != "" {
+		o.Notes = append(o.Notes, text)
+	}
 }
 
 func (s *Set) survey(available func(*entry) bool) Overview {

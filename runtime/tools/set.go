@@ -257,9 +257,16 @@ func (s *Set) unknown(name string) error {
 		names[i] = d.Name
 	}
 	if now := renamedTo(name); now != "" {
-		return fmt.Errorf("there is no tool %q; it is called %q now; available tools: %s", clip(name, 64), now, strings.Join(names, ", "))
+		return fmt.Errorf("there is no tool %q; it is called %q now; %s", clip(name, 64), now, availableTools(names))
 	}
-	return fmt.Errorf("there is no tool %q; available tools: %s", clip(oneLine(name), 64), strings.Join(names, ", "))
+	return fmt.Errorf("there is no tool %q; %s", clip(oneLine(name), 64), availableTools(names))
+}
+
+func availableTools(names []string) string {
+	if len(names) == 0 {
+		return "no tool is available"
+	}
+	return "available tools: " + strings.Join(names, ", ")
 }
 
 func (s *Set) begin() bool {

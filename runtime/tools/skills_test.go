@@ -136,6 +136,26 @@ func TestT23SkillDiscovery(t *testing.T) {
 	}
 }
 
+// A skill that spec.skills names and nobody wrote is said, with what there is, or that there is none.
+func TestMissingSkillsAreSaid(t *testing.T) {
+	s := skillSet(t, func(c *Config) { c.Skills.Enabled = []string{"alpha", "nosuch"} })
+	want := `spec.skills names "nosuch", and no skill in skills/ of the home is called that; there are: alpha, `
+	if notes := s.Overview().Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], want) {
+		t.Errorf("served: %q", notes)
+	}
+	if o, err := Survey(Config{Home: s.config.Home, Skills: s.config.Skills}); err != nil || len(o.Notes) != 1 || !strings.HasPrefix(o.Notes[0], want) {
+		t.Errorf("offline: %q, %v", o.Notes, err)
+	}
+	if got := MissingSkills(t.Context(), s.config.Home, SkillConfig{Enabled: []string{"alpha", "mars"}}); got != "" {
+		t.Errorf("all are there: %q", got)
+	}
+	none := newTestSet(t, func(c *Config) { c.Skills.Enabled = []string{"nosuch"} })
+	if notes := none.Overview().Notes; len(notes) != 1 || !strings.HasSuffix(notes[0], "; there are no skills") {
+		t.Errorf("without skills: %q", notes)
+	}
+	refused(t, none, "skill_view", map[string]any{"name": "nosuch"}, `there is no skill "nosuch"; there are no skills`)
+}
+
 func TestT21SkillView(t *testing.T) {
 	s := skillSet(t, nil)
 	got := must(t, s, "skill_view", map[string]any{"name": "alpha"})

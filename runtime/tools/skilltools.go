@@ -165,7 +165,7 @@ func (s *Set) skillNamed(ctx context.Context, name string) (skill, error) {
 			names = append(names, k.name)
 		}
 	}
-	return skill{}, fmt.Errorf("there is no skill %q; there are: %s", clip(oneLine(name), 64), strings.Join(names, ", "))
+	return skill{}, fmt.Errorf("there is no skill %q; %s", clip(oneLine(name), 64), thereAre(names))
 }
 
 func (s *Set) skillManageTool() Tool {

@@ -30,6 +30,9 @@ func Render(o tools.Overview, all bool) string {
 	if hidden > 0 {
 		fmt.Fprintf(&out, "%d toolsets have no tools here; --all shows them\n", hidden)
 	}
+	for _, note := range o.Notes {
+		fmt.Fprintln(&out, "note:", visible(note))
+	}
 	if len(o.Approvals) > 0 {
 		fmt.Fprintln(&out)
 		w = tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
