@@ -215,7 +215,7 @@ func TestChooseResident(t *testing.T) {
 		root := filepath.Join("/d/default", gateway)
 		return resident{Target{Profile: profile, Gateway: gateway, Root: root, Home: home.ForHome(filepath.Join(root, "profiles", profile)).Home}, served}
 	}
-	all := []resident{at("alice", "old", false), at("alice", "new", true), at("alice", "third", false), at("bob", "old", false), at("bob", "third", false)}
+	all := []resident{at("alice", "old", false), at("alice", "new", true), at("alice", "third", false), at("alice", "fourth", true), at("bob", "old", false), at("bob", "third", false)}
 	for name, c := range map[string]struct {
 		all     []resident
 		wanted  string
@@ -231,7 +231,7 @@ func TestChooseResident(t *testing.T) {
 		"unknown":                    {all, "carol", Need{}, "", 1, `"carol" in the homes of namespace n: alice, bob`},
 		"several":                    {all, "", Need{}, "", 2, "which profile?"},
 		"none at all":                {nil, "alice", Need{}, "", 0, ""},
-		"none that answers, to talk": {all[3:], "", Need{Ready: true}, "", 0, ""},
+		"none that answers, to talk": {all[4:], "", Need{Ready: true}, "", 0, ""},
 	} {
 		got, ok, err := chooseResident(c.all, "n", c.wanted, c.need)
 		if got.Gateway != c.gateway || ok != (c.gateway != "") || !says(err, c.code, c.says) {

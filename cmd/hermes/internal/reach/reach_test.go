@@ -159,6 +159,18 @@ func TestHome(t *testing.T) {
 	check(true)
 	m.serve(alice)
 	check(false)
+	moved := Target{Profile: "alice", Gateway: "default", Root: alice.Root, Home: alice.Home, Socket: filepath.Join(alice.Root, "earlier.sock")}
+	if a, err := m.finder().Reach(t.Context(), moved, Need{}); err != nil || a.Direct {
+		t.Errorf("a gateway that answers elsewhere than it said: %+v, %v", a, err)
+	} else {
+		must(t, a.Close())
+	}
+	bare := filepath.Join(t.TempDir(), "profiles", "erin")
+	must(t, os.MkdirAll(bare, 0o700))
+	addSession(t, filepath.Join(bare, "state.db"), "s")
+	if a := m.open(Flags{Home: bare}, Need{Store: true}); a.Profile != "erin" {
+		t.Errorf("a store alone: %+v", a)
+	}
 	for name, c := range map[string]struct {
 		flags Flags
 		need  Need
