@@ -30,6 +30,7 @@ type Profile interface {
 	Sessions(ctx context.Context, o store.ListOptions) ([]store.Session, error)
 	// Session returns one session and its transcript.
 	Session(ctx context.Context, id string) (store.Session, []store.Message, bool, error)
+	ToolKeeper
 }
 
 // Backend is what the API serves.
@@ -75,6 +76,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("GET /v1/profiles/{profile}/sessions/{session}", h.withProfile(h.getSession))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/interrupt", h.withProfile(h.interrupt))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
+	h.routeTools(mux)
 	if metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	}

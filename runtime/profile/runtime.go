@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/llm"
 	"hermes.dev/hermes/runtime/store"
+	"hermes.dev/hermes/runtime/tools"
 )
 
 // Clock is what a runtime needs of time.
@@ -41,8 +43,10 @@ type Options struct {
 	Changed func()
 	// Observe is told about every finished turn.
 	Observe func(outcome string, usage llm.Usage, took time.Duration)
-	Clock   Clock
-	Log     logr.Logger
+	// ProcessEnded is told about every background process of the tools that has ended; nil tells nobody.
+	ProcessEnded func(tools.ProcessInfo)
+	Clock        Clock
+	Log          logr.Logger
 }
 
 // ErrClosed means the profile is being closed and takes no new work.
@@ -84,6 +88,9 @@ type Runtime struct {
 	config *home.View
 	env    *home.EnvView
 	store  *lazyStore
+	// processes and approvals outlive the engines, whose tools use them.
+	processes *tools.Processes
+	approvals *tools.Approvals
 
 	// closing ends when the runtime closes; turns end with it.
 	closing context.Context
@@ -123,13 +130,21 @@ func Open(o Options) *Runtime {
 	}
 	closing, cancel := context.WithCancel(context.Background())
 	r := &Runtime{
-		o: o, closing: closing, close: cancel, running: map[string]context.CancelCauseFunc{},
+		processes: tools.NewProcesses(tools.ProcessOptions{
+			Path: filepath.Join(o.Paths.Home, tools.ProcessesFile), RunID: o.RunID, Ended: o.ProcessEnded, Clock: o.Clock, Log: o.Log,
+		}),
+		approvals: approvalsOf(o.Paths, o.Clock),
+		o:         o, closing: closing, close: cancel, running: map[string]context.CancelCauseFunc{},
 		config: home.NewView(o.Paths.Config(), o.Clock),
 		env:    home.NewEnvView(o.Paths, o.Clock),
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
 	r.store.inventory = o.Inventory
 	return r
+}
+
+func approvalsOf(paths home.Paths, clk clock.PassiveClock) *tools.Approvals {
+	return tools.NewApprovals(filepath.Join(paths.Home, tools.ApprovalsFile), clk)
 }
 
 // Name of the profile.
@@ -200,7 +215,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	return errors.Join(r.store.close(ctx), r.waitBackground(ctx))
+	return errors.Join(r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
 }
 
 // waitBackground waits for everything this runtime started until ctx ends.

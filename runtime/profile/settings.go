@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hermes.dev/hermes/runtime/agent"
@@ -17,9 +16,7 @@ import (
 type settings struct {
 	provider, model, baseURL string
 	workspace                string
-	toolsets, disabled       []string
-	mode                     tools.Mode
-	allow                    []string
+	tools                    tools.Config // what the configuration says of it
 	maxTurns                 int
 }
 
@@ -32,10 +29,6 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 		model:     firstOf(c.String("model", "default"), c.String("model", "model"), c.String("model")),
 		baseURL:   c.String("model", "base_url"),
 		workspace: firstOf(c.String("terminal", "cwd"), paths.Workspace()),
-		toolsets:  c.Strings("toolsets"),
-		disabled:  c.Strings("disabled_toolsets"),
-		allow:     c.Strings("approvals", "allow"),
-		mode:      approvalMode(c.String("approvals", "mode")),
 	}
 	if s.provider == "" {
 		s.provider = "openai"
@@ -45,6 +38,10 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	}
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
+	}
+	var err error
+	if s.tools, err = toolConfig(c); err != nil {
+		return s, err
 	}
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
@@ -67,7 +64,7 @@ func (s settings) check(paths home.Paths) error {
 			return err
 		}
 	}
-	return tools.CheckSelection(s.toolsets, s.disabled, s.allow)
+	return tools.CheckSelection(s.tools)
 }
 
 // approvalMode reads approvals.mode; anything that is not a known word asks, the safe middle.
@@ -89,11 +86,4 @@ func firstOf(values ...string) string {
 		}
 	}
 	return ""
-}
-
-// sameTools reports whether two settings give the same tool set, so that what a
-// person allowed for a session outlives an unrelated edit of the configuration.
-func (s settings) sameTools(o settings) bool {
-	return s.workspace == o.workspace && s.mode == o.mode && slices.Equal(s.allow, o.allow) &&
-		slices.Equal(s.toolsets, o.toolsets) && slices.Equal(s.disabled, o.disabled)
 }
