@@ -83,10 +83,25 @@ func (s *server) failure(l *link, err error) error {
 	return fmt.Errorf("MCP server %s: %s", s.name, l.settings.hide(oneLine(err.Error())))
 }
 
+// The SDK's own errors have the form of an answer, too: a connection that is closing, and a request that did not get
+// through.
+const (
+	codeServerClosing = -32004
+	codeClientClosing = -32003
+	codeRejected      = -32005
+)
+
 // answer reports whether an error is what a server has answered.
 func answer(err error) bool {
 	var wire *jsonrpc.Error
-	return errors.As(err, &wire)
+	if !errors.As(err, &wire) {
+		return false
+	}
+	switch wire.Code {
+	case codeServerClosing, codeClientClosing, codeRejected:
+		return false
+	}
+	return true
 }
 
 // look has the connection checked now; until then no call uses it.

@@ -23,12 +23,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func httpHandler() http.Handler {
+func httpHandler(t testing.TB) http.Handler {
 	s := newTestServer()
+	t.Cleanup(func() { // the SDK keeps sessions whose clients were cut off
+		for session := range s.Sessions() {
+			_ = session.Close()
+		}
+	})
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 }
 
-func statelessHandler() http.Handler {
+func statelessHandler(testing.TB) http.Handler {
 	s := newTestServer()
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
 }
@@ -53,24 +58,24 @@ func remoteServer(name, url string, more ...any) Server {
 func TestT15Remote(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		handler func() http.Handler
+		handler func(testing.TB) http.Handler
 		more    []any
 	}{
 		{"auto", httpHandler, nil},
 		{"stateless", statelessHandler, []any{"protocol", "stateless"}},
 		{"legacy", httpHandler, []any{"protocol", "legacy"}},
-		{"sse", func() http.Handler {
+		{"sse", func(testing.TB) http.Handler {
 			s := newTestServer()
 			return sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
 		}, []any{"transport", "sse"}},
-		{"type sse", func() http.Handler {
+		{"type sse", func(testing.TB) http.Handler {
 			s := newTestServer()
 			return sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
 		}, []any{"type", "sse"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var bare atomic.Int64
-			h := c.handler()
+			h := c.handler(t)
 			web := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") != "Bearer sesame" {
 					bare.Add(1)
@@ -146,7 +151,7 @@ func TestT19RemoteComesBack(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	serve := func(l net.Listener) *httptest.Server {
-		s := &httptest.Server{Listener: l, Config: &http.Server{Handler: httpHandler()}}
+		s := &httptest.Server{Listener: l, Config: &http.Server{Handler: httpHandler(t)}}
 		s.Start()
 		return s
 	}
@@ -180,7 +185,7 @@ func TestT19RemoteComesBack(t *testing.T) {
 func TestT15TLS(t *testing.T) {
 	r := newRig(t)
 	cert := clientCertificate(t, r)
-	web := httptest.NewUnstartedServer(httpHandler())
+	web := httptest.NewUnstartedServer(httpHandler(t))
 	web.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}
 	web.TLS.ClientCAs.AddCert(cert)
 	web.Config.ErrorLog = nil
@@ -240,9 +245,9 @@ func clientCertificate(t *testing.T, r *rig) *x509.Certificate {
 
 // A remote server that falls silent in a call ends the call at its timeout, and the server is told to stop.
 func TestRemoteCallTimeout(t *testing.T) {
-	for protocol, handler := range map[string]func() http.Handler{"stateless": statelessHandler, "legacy": httpHandler} {
+	for protocol, handler := range map[string]func(testing.TB) http.Handler{"stateless": statelessHandler, "legacy": httpHandler} {
 		t.Run(protocol, func(t *testing.T) {
-			web := serveHTTP(t, handler())
+			web := serveHTTP(t, handler(t))
 			r := newRig(t)
 			r.sync(remoteServer("web", web.URL, "timeout", 1, "protocol", protocol))
 			r.until("web", PhaseConnected)

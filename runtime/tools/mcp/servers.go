@@ -85,8 +85,15 @@ func (v *Servers) Sync(want []Server, dir string, off func(Server) string) {
 			v.servers[w.Name] = v.start(d, toolWords[w.Name])
 			continue
 		}
+		back := s.declared().removed
 		s.declare(d)
 		s.rename(toolWords[w.Name])
+		if back {
+			// It may never have noticed that it was gone.
+			for set := range v.sets {
+				s.offerIn(set)
+			}
+		}
 	}
 	for name, s := range v.servers {
 		if !slices.Contains(names, name) {
