@@ -391,7 +391,7 @@ type ProfileStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Ready, ReferencesResolved, HomeRendered, Served, CronTickOwned; Reconciling and Stalled while true.
+	// Conditions: Ready, ReferencesResolved, HomeRendered, Served, BackedUp, CronTickOwned; Reconciling and Stalled while true.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

@@ -168,19 +168,11 @@ another manager. Where another one stands in the way, the error names it.`,
 }
 
 func (c *cli) toggleToolset(ctx context.Context, f toolsFlags, verb, name string, decide func(*v1alpha1.Profile, string) (toolview.Change, error)) error {
-	client, err := c.client()
+	client, api, namespace, err := c.api()
 	if err != nil {
 		return err
 	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return err
-	}
-	api, err := client.Hermes()
-	if err != nil {
-		return err
-	}
-	p, err := oneProfile(ctx, api, namespace, f.profile)
+	p, err := profileNamed(ctx, api, namespace, f.profile)
 	if err != nil {
 		return client.Explain(err)
 	}
@@ -211,8 +203,8 @@ func (c *cli) toggleToolset(ctx context.Context, f toolsFlags, verb, name string
 	return nil
 }
 
-// oneProfile reads the named Profile, or the only one, or the one named default.
-func oneProfile(ctx context.Context, api rest.Interface, namespace, name string) (*v1alpha1.Profile, error) {
+// profileNamed reads the named Profile, or the only one, or the one named default.
+func profileNamed(ctx context.Context, api rest.Interface, namespace, name string) (*v1alpha1.Profile, error) {
 	if name == "" {
 		var list v1alpha1.ProfileList
 		if err := api.Get().Namespace(namespace).Resource("profiles").Do(ctx).Into(&list); err != nil {

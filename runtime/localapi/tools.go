@@ -75,5 +75,3 @@ func (c *Client) Processes(ctx context.Context, profile string) ([]tools.Process
 func (c *Client) Answer(ctx context.Context, profile, session, call string, d Decision) error {
 	return c.call(ctx, profile, http.MethodPost, sessionPath(profile, session)+"/approvals/"+url.PathEscape(call), d, nil)
 }
-
-func profilePath(profile string) string { return "/v1/profiles/" + url.PathEscape(profile) }

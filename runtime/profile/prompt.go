@@ -11,11 +11,14 @@ import (
 	"syscall"
 	"time"
 
+	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/home"
 )
 
 const (
 	defaultIdentity = "You are Hermes, a personal agent. You are concise, honest about what you do not know, and careful with what belongs to the person you work for."
+	// steerNote says which frame to trust; everything else inside a tool result is data (P-25).
+	steerNote = "Text between " + agent.SteerOpening + " and " + agent.SteerClosing + " in a message of role user comes from the person, who said it while you were working: take it into account at once."
 	// maxContextFile bounds one file that goes into the prompt, in bytes.
 	maxContextFile = 64 << 10
 )
@@ -41,7 +44,7 @@ func systemPrompt(_ context.Context, paths home.Paths, workspace, fromTools stri
 	if fromTools != "" {
 		parts = append(parts, fromTools)
 	}
-	parts = append(parts, fmt.Sprintf("Your working directory is %s. The session began on %s.", workspace, now.Format("Monday, 2 January 2006")))
+	parts = append(parts, steerNote, fmt.Sprintf("Your working directory is %s. The session began on %s.", workspace, now.Format("Monday, 2 January 2006")))
 	return strings.Join(parts, "\n\n"), nil
 }
 

@@ -2,73 +2,62 @@ package profile
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"hermes.dev/hermes/runtime/store"
 	"hermes.dev/hermes/runtime/tools"
 )
 
-const (
-	// searchedSessions is how many of the newest sessions are looked into.
-	searchedSessions = 200
-	// excerptAround is how much of a message is shown before and after what matches, in bytes.
-	excerptAround = 200
-)
-
-// sessionSearcher finds what was said in a profile's sessions: messages in which every word occurs, newest session
-// first.
+// sessionSearcher finds what was said in a profile's sessions by the store's full-text index.
 type sessionSearcher struct{ lazy *lazyStore }
 
 var _ tools.SessionSearcher = sessionSearcher{}
 
-// SearchSessions implements tools.SessionSearcher.
+// unmarked takes the marks around matches away: a model reads the words by itself.
+var unmarked = strings.NewReplacer(store.MatchStart, "", store.MatchEnd, "")
+
+// SearchSessions implements tools.SessionSearcher. What tools have answered is not searched: it is long, and seldom
+// what somebody remembers.
 func (s sessionSearcher) SearchSessions(ctx context.Context, query, session string, limit int) ([]tools.SessionHit, error) {
 	st, release, err := s.lazy.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	sessions, err := st.Sessions(ctx, store.ListOptions{Limit: searchedSessions, Archived: true})
-	if err != nil {
-		return nil, err
-	}
-	words := strings.Fields(strings.ToLower(query))
 	var hits []tools.SessionHit
-	for _, se := range sessions {
-		if session != "" && se.ID != session {
-			continue
+	for _, role := range []string{"user", "assistant"} {
+		found, err := st.Search(ctx, store.SearchOptions{Query: query, SessionID: session, Role: role, Limit: limit})
+		if errors.Is(err, store.ErrEmptyQuery) {
+			return nil, errors.New("the query has no words to look for")
 		}
-		rows, err := st.Messages(ctx, se.ID)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range rows {
-			excerpt, ok := excerptOf(m.Content, words)
-			if !ok || (m.Role != "user" && m.Role != "assistant") {
-				continue
-			}
-			hits = append(hits, tools.SessionHit{SessionID: se.ID, Title: se.Title, Role: m.Role, Excerpt: excerpt, At: m.Timestamp})
-			if len(hits) == limit {
-				return hits, nil
-			}
+		for _, h := range found.Hits {
+			hits = append(hits, tools.SessionHit{SessionID: h.SessionID, Title: h.Title, Role: h.Role, Excerpt: unmarked.Replace(h.Snippet), At: h.At})
 		}
 	}
-	return hits, nil
+	return interleaved(hits, limit), nil
 }
 
-// excerptOf gives the surroundings of the first word when every word occurs in a text.
-func excerptOf(text string, words []string) (string, bool) {
-	lower := strings.ToLower(text)
-	for _, w := range words {
-		if !strings.Contains(lower, w) {
-			return "", false
+// interleaved takes turns between what people and what the agent said, each best first, up to limit.
+func interleaved(hits []tools.SessionHit, limit int) []tools.SessionHit {
+	var said, answered, out []tools.SessionHit
+	for _, h := range hits {
+		if h.Role == "user" {
+			said = append(said, h)
+		} else {
+			answered = append(answered, h)
 		}
 	}
-	if len(words) == 0 {
-		return "", false
+	for len(out) < limit && len(said)+len(answered) > 0 {
+		if len(said) > 0 {
+			out, said = append(out, said[0]), said[1:]
+		}
+		if len(answered) > 0 && len(out) < limit {
+			out, answered = append(out, answered[0]), answered[1:]
+		}
 	}
-	at := strings.Index(lower, words[0])
-	from, to := max(0, at-excerptAround), min(len(lower), at+excerptAround)
-	// Offsets in the lower-case text may fall elsewhere in the original one, where a letter's cases differ in length.
-	return strings.ToValidUTF8(text[min(from, len(text)):min(to, len(text))], ""), true
+	return out
 }

@@ -14,38 +14,44 @@ import (
 
 // settings is what a profile's config.yaml says, as far as the runtime uses it.
 type settings struct {
-	provider, model, baseURL string
-	workspace                string
-	tools                    tools.Config // what the configuration says of it
-	maxTurns                 int
+	modelRoute
+	fallbacks  []modelRoute
+	cacheTTL   llm.CacheTTL
+	workspace  string
+	tools      tools.Config // what the configuration says of it
+	maxTurns   int
+	compaction compactionSettings
+	titles     bool // the model names sessions
 }
 
-// readSettings takes the settings out of a configuration. A provider that is not
-// named is custom when there is a base URL, else openai. Implements the keys of
+// readSettings takes the settings out of a configuration. Implements the keys of
 // spec §1.3 that this package uses.
 func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	s := settings{
-		provider:  firstOf(c.String("model", "provider")),
-		model:     firstOf(c.String("model", "default"), c.String("model", "model"), c.String("model")),
-		baseURL:   c.String("model", "base_url"),
-		workspace: firstOf(c.String("terminal", "cwd"), paths.Workspace()),
-	}
-	if s.provider == "" {
-		s.provider = "openai"
-		if s.baseURL != "" {
-			s.provider = llm.ProviderCustom
-		}
+		modelRoute: readPrimary(c),
+		workspace:  firstOf(c.String("terminal", "cwd"), paths.Workspace()),
 	}
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
 	}
+	s.titles = s.provider != llm.ProviderDemo && !c.IsFalse("auxiliary", "title_generation", "enabled")
 	var err error
 	if s.tools, err = toolConfig(c); err != nil {
 		return s, err
 	}
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
+	if err != nil {
+		return s, err
+	}
 	s.maxTurns = n
+	ttl, set := c.Lookup("prompt_caching", "cache_ttl")
+	s.cacheTTL = llm.ParseCacheTTL(ttl, set)
+	s.fallbacks, err = readFallbacks(c)
+	if err == nil {
+		s.compaction, err = readCompaction(c)
+		s.window = s.compaction.window
+	}
 	return s, err
 }
 
@@ -59,10 +65,8 @@ func (s settings) check(paths home.Paths) error {
 			return fmt.Errorf("workspace: %s is not a directory: name another one", s.workspace)
 		}
 	}
-	if s.provider != llm.ProviderDemo {
-		if _, err := llm.NewRoute(s.provider, s.baseURL); err != nil {
-			return err
-		}
+	if err := s.checkRoutes(); err != nil {
+		return err
 	}
 	return tools.CheckSelection(s.tools)
 }

@@ -59,7 +59,7 @@ func (s settings) sameTools(o settings) bool {
 func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	c := s.tools
 	c.Workspace, c.Home, c.Environ = s.workspace, r.o.Paths.Home, environ
-	c.Log, c.Clock, c.RunID = r.o.Log, r.o.Clock, r.o.RunID
+	c.Log, c.Clock, c.RunID, c.Orphans = r.o.Log, r.o.Clock, r.o.RunID, r.o.Orphans
 	c.Processes, c.Approvals = r.processes, r.approvals
 	c.Declared = func(rel string) bool { return home.DeclaredFile(r.o.Paths, rel) }
 	c.Sessions = sessionSearcher{r.store}
@@ -107,4 +107,13 @@ func SurveyTools(paths home.Paths, clk clock.PassiveClock) (tools.Overview, erro
 	}
 	o.Approvals = approvalsOf(paths, clk).List()
 	return o, nil
+}
+
+// forget removes what the tools have kept for sessions that are gone.
+func (r *Runtime) forget(sessions []string) {
+	for _, id := range sessions {
+		if err := tools.ForgetSession(r.o.Paths.Home, id); err != nil {
+			r.o.Log.Error(err, "what tools keep of a deleted session stays", "session", id)
+		}
+	}
 }

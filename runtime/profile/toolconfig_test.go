@@ -145,6 +145,24 @@ func TestToolsOverview(t *testing.T) {
 	}
 }
 
+// What the tools keep for a session goes with it.
+func TestDeletedSessionsTakeTheirListsAlong(t *testing.T) {
+	m := startModel(t)
+	r := openRig(t, m, t.TempDir(), "alice", withConfig(m, nil))
+	list := `{"items":[{"text":"x","status":"pending"}]}`
+	m.Script(fakemodel.Turn{ToolCalls: []fakemodel.ToolCall{call("c1", "todo_list", list)}}, fakemodel.Turn{Text: "kept"})
+	r.mustSay("s1", "keep it")
+	dir := filepath.Join(r.runtime.Paths().Home, "sessions", "todo")
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	_, err := r.runtime.DeleteSession(ctx(t), "s1", false)
+	must(t, err)
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("after the session was deleted: %v, %v", files, err)
+	}
+}
+
 // A file that the profile declares is not changed by the agent.
 func TestDeclaredMemoryIsLeftAlone(t *testing.T) {
 	m := startModel(t)

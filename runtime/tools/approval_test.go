@@ -103,6 +103,11 @@ func TestApprovalMemory(t *testing.T) {
 			// A dangerous command that does nothing here.
 			const dangerous = "true sudo || sudo -n true"
 			steps(s, p, "s1", dangerous)
+			for _, kept := range s.Overview().Approvals {
+				if kept.Subject == dangerous {
+					t.Errorf("a decision about a dangerous command is kept: %+v", kept)
+				}
+			}
 			p.answer = DecisionDeny
 			got := []int{steps(s, p, "s1", "true"), steps(s, p, "s1", "true 2"), steps(s, p, "s2", "true"), steps(s, p, "s1", dangerous)}
 			want := []int{tt.again, tt.otherCommand, tt.otherSession, tt.bad}

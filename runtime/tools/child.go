@@ -29,6 +29,8 @@ type ChildSpec struct {
 	Environ []string
 	// RunID of the gateway.
 	RunID string
+	// Orphans of the process, which must not take what the child starts for what another command left behind.
+	Orphans *Orphans
 	// Stderr takes what the child writes to its standard error; nil drops it.
 	Stderr io.Writer
 }
@@ -60,6 +62,7 @@ func StartChild(s ChildSpec) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
+	marker := callMarker + "=" + id
 	c := &Child{killed: make(chan struct{}), done: make(chan struct{})}
 	theirs, err := c.pipes()
 	defer func() {
@@ -73,12 +76,16 @@ func StartChild(s ChildSpec) (*Child, error) {
 	}
 	c.cmd = &exec.Cmd{Path: path, Args: append([]string{s.Command}, s.Args...), Dir: s.Dir, Env: environ,
 		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2], SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	// Claimed, and not begun like a command: a command that hides is left alone while another one runs that could have
+	// started it, and a child may run for days.
+	release := s.Orphans.Keep(Claim{Marker: marker})
 	if err := c.cmd.Start(); err != nil {
+		release()
 		c.closePipes()
 		return nil, fmt.Errorf("cannot start %s: %w", s.Command, plain(err))
 	}
-	c.tree = newTree(c.cmd.Process.Pid, callMarker+"="+id, c.stdout)
-	go c.watch(s.Stderr)
+	c.tree = newTree(c.cmd.Process.Pid, nil, command{marker: marker}, c.stdout)
+	go c.watch(s.Stderr, release)
 	return c, nil
 }
 
@@ -107,8 +114,9 @@ func (c *Child) closePipes() {
 }
 
 // watch waits for the end, ends the whole tree with it and collects what is left.
-func (c *Child) watch(stderr io.Writer) {
+func (c *Child) watch(stderr io.Writer, release func()) {
 	defer close(c.done)
+	defer release()
 	if stderr == nil {
 		stderr = io.Discard
 	}

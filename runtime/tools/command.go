@@ -17,7 +17,8 @@ type command struct {
 	line, dir string
 	environ   []string
 	// marker is the NAME=value in environ that no other command has.
-	marker string
+	marker  string
+	orphans *Orphans
 	// timeout ends the command; 0 means never.
 	timeout time.Duration
 	out     io.Writer
@@ -72,6 +73,8 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 		defer timer.Stop()
 		timedOut = timer.C()
 	}
+	span := c.orphans.begin(c.marker)
+	defer c.orphans.end(span)
 	err = cmd.Start()
 	write.Close()
 	if c.stdin != nil {
@@ -83,7 +86,7 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 	if c.started != nil {
 		c.started(cmd.Process.Pid)
 	}
-	tree := newTree(cmd.Process.Pid, c.marker, read)
+	tree := newTree(cmd.Process.Pid, span, c, read)
 	exited := background(func() error { return awaitExit(cmd) })
 	copied := background(func() error { return drain(c.out, read) })
 

@@ -12,7 +12,9 @@ import (
 
 type danger struct {
 	pattern *regexp.Regexp
-	reason  string
+	// needs lists texts of which one must occur for pattern to match.
+	needs  []string
+	reason string
 }
 
 // dangers is a constant table, compiled when the first command is judged. It is a seat belt, not a sandbox: it keeps an
@@ -24,7 +26,8 @@ var dangers = sync.OnceValue(func() []danger { return compileDangers(dangerTable
 func compileDangers(table [][2]string) []danger {
 	out := make([]danger, len(table))
 	for i, row := range table {
-		out[i] = danger{regexp.MustCompile(`(?i)` + row[0]), row[1]}
+		pattern := `(?i)` + row[0]
+		out[i] = danger{regexp.MustCompile(pattern), needed(pattern), row[1]}
 	}
 	return out
 }
@@ -42,8 +45,9 @@ func Dangerous(command string) (reason string, dangerous bool) {
 		if text = norm.NFKC.String(text); slices.Contains(readings[:min(i, len(readings))], text) {
 			continue
 		}
+		lower := strings.ToLower(text)
 		for _, d := range dangers() {
-			if d.pattern.MatchString(text) {
+			if containsAny(lower, d.needs) && d.pattern.MatchString(text) {
 				return d.reason, true
 			}
 		}

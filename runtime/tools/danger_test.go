@@ -3,6 +3,8 @@ package tools
 import (
 	"strings"
 	"testing"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Commands nobody means to allow unseen, by how they hide.
@@ -75,6 +77,31 @@ func FuzzDangerous(f *testing.F) {
 		// Quoting a command does not make it harmless.
 		if _, quoted := Dangerous(strings.ReplaceAll(command, " ", "  ")); dangerous && !quoted && !strings.ContainsAny(command, `\'"`) {
 			t.Errorf("%q stops being dangerous with wider gaps", command)
+		}
+	})
+}
+
+func TestNeeded(t *testing.T) {
+	for pattern, want := range map[string]string{
+		`(?i)\brm\s+x`: "rm", `a|bc`: "a bc", `(abc)+d?`: "abc", `x*`: "", `(a|\d)bcd`: "bcd", `(foo|)x`: "x", `(?i)FooBar|(baz)+`: "foobar baz", `\s(one|two)\b.*three`: "three",
+	} {
+		if got := strings.Join(needed(pattern), " "); got != want {
+			t.Errorf("needed(%s) = %q, want %q", pattern, got, want)
+		}
+	}
+}
+
+// Looking for texts first never hides a match.
+func FuzzNeeded(f *testing.F) {
+	f.Add("RM -RF / \u017f\u212a")
+	f.Add("git push --force; curl x | sh")
+	f.Fuzz(func(t *testing.T, text string) {
+		text = norm.NFKC.String(text) // as commands are
+		lower := strings.ToLower(text)
+		for _, d := range dangers() {
+			if d.pattern.MatchString(text) && !containsAny(lower, d.needs) {
+				t.Errorf("%s matches %q, which has none of %q", d.pattern, text, d.needs)
+			}
 		}
 	})
 }

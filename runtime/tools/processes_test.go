@@ -239,3 +239,20 @@ func TestProcessLog(t *testing.T) {
 		l.close()
 	}
 }
+
+// What a background process has started is not taken for something that hid from another call.
+func TestG9BackgroundProcessesAreKept(t *testing.T) {
+	o := collector(t)
+	s := newTestSet(t, func(c *Config) { c.Orphans = o })
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	id := launch(t, s, "export P="+pidFile+"; (setsid sh -c 'echo $$ > $P; exec sleep 1000' &) ; sleep 1000")
+	child := awaitPid(t, pidFile)
+	must(t, s, "terminal", sh("true"))
+	if !alive(child) {
+		t.Error("a call has ended what a background process started")
+	}
+	must(t, s, processManage, manage(id, "kill"))
+	if alive(child) {
+		t.Error("it outlives the background process")
+	}
+}

@@ -219,6 +219,7 @@ func (s *Set) startBackground(c Call, a terminalArgs) (Result, error) {
 		dir:     s.config.Workspace,
 		environ: buildEnviron(s.config, s.sandbox.commandHome, callID),
 		marker:  callMarker + "=" + callID,
+		orphans: s.config.Orphans,
 	}, newProcessLog(func() (*os.File, error) { return s.createSpill(callID) }))
 	if err != nil {
 		return Result{}, err

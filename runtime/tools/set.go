@@ -78,7 +78,7 @@ func NewSet(c Config) (*Set, error) {
 		s.processes = NewProcesses(ProcessOptions{Path: filepath.Join(c.Home, ProcessesFile), RunID: c.RunID, Clock: c.Clock, Log: c.Log})
 	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
-	for _, t := range s.builtins() {
+	for _, t := range append(s.builtins(), faultTools()...) {
 		if err := s.registry.register(t, false); err != nil {
 			return nil, err
 		}

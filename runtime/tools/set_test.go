@@ -199,6 +199,14 @@ func FuzzArguments(f *testing.F) {
 	f.Add("write_file", []byte(`{"path":"x","content":"\u0000"}`))
 	f.Add("terminal", []byte(`{"command":"true","command":"false"}`))
 	f.Add("list_dir", []byte(`null`))
+	f.Add("patch", []byte(`{"path":"x","edits":[{"old_text":"a","new_text":""}]}`))
+	f.Add("search_files", []byte(`{"pattern":"(a+)+$","glob":"**/*.{go,md}","max_matches":1}`))
+	f.Add("process_manage", []byte(`{"action":"read","id":"p-x","offset":9007199254740992}`))
+	f.Add("memory", []byte(`{"action":"replace","old_text":"§","text":"a\n§\nb"}`))
+	f.Add("todo_list", []byte(`{"items":[{"text":"\u202e","status":"done"}]}`))
+	f.Add("skill_view", []byte(`{"name":"../x","file":"../../.env"}`))
+	f.Add("web_fetch", []byte(`{"url":"http://[::ffff:127.0.0.1]/"}`))
+	f.Add("clarify", []byte(`{"question":"?","options":[""]}`))
 	f.Fuzz(func(t *testing.T, tool string, args []byte) {
 		r := s.Run(t.Context(), "s", Call{Name: tool, Arguments: args}, nil)
 		if r.IsError && (!json.Valid([]byte(r.Content)) || len(r.Content) > 6*modelErrorCap+64) {

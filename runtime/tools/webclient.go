@@ -113,10 +113,15 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	if err := checkURL(next.URL); err != nil {
 		return err
 	}
-	if !sameSite(from, next.URL) || (from.Scheme == "https" && next.URL.Scheme == "http") {
+	if !mayFollow(from, next.URL) {
 		return &redirectError{to: next.URL.String()}
 	}
 	return nil
+}
+
+// mayFollow decides which redirections are followed: within a site, and never from an encrypted page to an open one.
+func mayFollow(from, to *url.URL) bool {
+	return sameSite(from, to) && (from.Scheme != "https" || to.Scheme == "https")
 }
 
 // sameSite reports that two URLs belong to one registered domain, or to one address.

@@ -235,18 +235,18 @@ func TestWebFetchApproval(t *testing.T) {
 	}
 }
 
-func TestSameSite(t *testing.T) {
+func TestMayFollow(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
 		want bool
 	}{
-		{"http://example.org", "https://www.example.org", true}, {"http://a.co.uk", "http://b.co.uk", false}, {"http://x.github.io", "http://y.github.io", false},
+		{"http://example.org", "https://www.example.org", true}, {"https://example.org", "http://example.org", false}, {"https://example.org", "https://example.org/x", true}, {"http://a.co.uk", "http://b.co.uk", false}, {"http://x.github.io", "http://y.github.io", false},
 		{"http://127.0.0.1", "http://127.0.0.1:81", true}, {"http://127.0.0.1", "http://127.0.0.2", false}, {"http://example.org", "http://10.0.0.1", false}, {"http://EXAMPLE.org", "http://example.ORG", true},
 	} {
 		a, _ := url.Parse(tt.a)
 		b, _ := url.Parse(tt.b)
-		if got := sameSite(a, b); got != tt.want {
-			t.Errorf("sameSite(%s, %s) = %v", tt.a, tt.b, got)
+		if got := mayFollow(a, b); got != tt.want {
+			t.Errorf("mayFollow(%s, %s) = %v", tt.a, tt.b, got)
 		}
 	}
 }

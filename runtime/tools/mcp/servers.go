@@ -27,6 +27,8 @@ type Options struct {
 	Home string
 	// RunID of this run of the gateway; local servers carry it, so that they can be found.
 	RunID string
+	// Orphans of the process, nil for none.
+	Orphans *tools.Orphans
 	// Starts bounds how many local servers are started at once; servers of many profiles share it. nil means four.
 	Starts chan struct{}
 	// Changed is called, without locks held, after what Troubled says may have changed.

@@ -25,7 +25,7 @@ type local struct {
 
 func newLocal(o *Options, dir string, s *Server) *local {
 	l := &local{clock: o.Clock, noise: &noise{log: o.Log.WithValues("server", s.Name), hide: s.hide}}
-	l.spec = tools.ChildSpec{Command: s.Command, Args: s.Args, Home: o.Home, Dir: dir, RunID: o.RunID, Stderr: l.noise}
+	l.spec = tools.ChildSpec{Command: s.Command, Args: s.Args, Home: o.Home, Dir: dir, RunID: o.RunID, Orphans: o.Orphans, Stderr: l.noise}
 	for name, value := range s.Env {
 		l.spec.Environ = append(l.spec.Environ, name+"="+value)
 	}
