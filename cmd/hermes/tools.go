@@ -60,7 +60,8 @@ func newToolsList(c *cli, f *toolsFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List toolsets: what is on, off or unavailable, and why",
-		Long: `List toolsets: what is on, off or unavailable, and why, and the decisions that were given for always.
+		Long: `List toolsets: what is on, off or unavailable, and why; MCP servers, with what keeps one from being connected; and the
+decisions that were given for always.
 
 A served profile is asked; else its configuration is read, which cannot tell what depends on a running agent.`,
 		Args: noArgs,
@@ -102,7 +103,7 @@ func newToolsShow(c *cli, f *toolsFlags) *cobra.Command {
 
 // narrowed keeps the toolset or the tool of a name.
 func narrowed(o tools.Overview, name string) tools.Overview {
-	out := tools.Overview{Toolsets: []tools.ToolsetInfo{}, Tools: []tools.ToolInfo{}, Approvals: []tools.Approval{}, Served: o.Served}
+	out := tools.Overview{Toolsets: []tools.ToolsetInfo{}, Tools: []tools.ToolInfo{}, Approvals: []tools.Approval{}, Servers: o.Servers, Served: o.Served}
 	members := map[string]bool{name: true}
 	for _, t := range o.Toolsets {
 		if t.Name == name {

@@ -56,6 +56,9 @@ func toolName(serverWord, toolWord string) string {
 	return name[:maxName-len(m)] + m
 }
 
+// ToolPrefix is how the names of a server's tools begin.
+func ToolPrefix(server string) string { return toolName(word(server), "") }
+
 // offered reports whether the filter lets a tool through, by its original name. What Include names is offered whatever
 // Exclude says, and nothing else is once there is an Include.
 //
