@@ -103,7 +103,7 @@ func newToolsShow(c *cli, f *toolsFlags) *cobra.Command {
 
 // narrowed keeps the toolset or the tool of a name.
 func narrowed(o tools.Overview, name string) tools.Overview {
-	out := tools.Overview{Toolsets: []tools.ToolsetInfo{}, Tools: []tools.ToolInfo{}, Approvals: []tools.Approval{}, Servers: o.Servers, Served: o.Served}
+	out := tools.Overview{Toolsets: []tools.ToolsetInfo{}, Tools: []tools.ToolInfo{}, Approvals: []tools.Approval{}, Served: o.Served}
 	members := map[string]bool{name: true}
 	for _, t := range o.Toolsets {
 		if t.Name == name {
@@ -111,6 +111,11 @@ func narrowed(o tools.Overview, name string) tools.Overview {
 			for _, m := range t.Tools {
 				members[m] = true
 			}
+		}
+	}
+	for _, s := range o.Servers {
+		if s.Name == name || tools.ServerToolset(s.Name) == name {
+			out.Servers = append(out.Servers, s)
 		}
 	}
 	for _, t := range o.Tools {
