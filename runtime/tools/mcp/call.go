@@ -20,16 +20,16 @@ type exchange func(context.Context, *link) (tools.Result, error)
 
 // call runs one exchange on the server's connection, on the caller's goroutine. One that may have reached the server
 // is never repeated: nobody knows what a call that was cut short has done.
-func (s *server) call(ctx context.Context, run exchange) (tools.Result, error) {
-	res, err := s.callOnce(ctx, run)
+func (s *server) call(ctx context.Context, tool string, run exchange) (tools.Result, error) {
+	res, err := s.callOnce(ctx, tool, run)
 	if errors.Is(err, sdk.ErrConnectionClosed) {
 		// The connection was gone before the call was sent; its loss had not been noticed yet.
-		res, err = s.callOnce(ctx, run)
+		res, err = s.callOnce(ctx, tool, run)
 	}
 	return res, err
 }
 
-func (s *server) callOnce(ctx context.Context, run exchange) (tools.Result, error) {
+func (s *server) callOnce(ctx context.Context, tool string, run exchange) (tools.Result, error) {
 	l, err := s.acquire(ctx)
 	if err != nil {
 		return tools.Result{}, err
@@ -38,6 +38,10 @@ func (s *server) callOnce(ctx context.Context, run exchange) (tools.Result, erro
 		l.leave(s.v.o.Clock.Now())
 		s.nudge() // what waits for a resting connection looks again
 	}()
+	if _, offer := s.snapshot(); !offer.has(tool) {
+		// It was on offer when the turn began; a filter that was changed since holds at once.
+		return tools.Result{}, fmt.Errorf("MCP server %s does not offer %s any more; it did not run", s.name, tool)
+	}
 	if l.slot != nil {
 		select {
 		case l.slot <- struct{}{}:

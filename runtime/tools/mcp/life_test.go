@@ -2,13 +2,61 @@ package mcp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	testclock "k8s.io/utils/clock/testing"
+
 	"hermes.dev/hermes/runtime/tools"
 )
+
+// A call that was never sent is made again on a connection that works; one that may have arrived is not. After either,
+// no call uses the connection until it has been looked at.
+func TestT19NothingIsAskedTwice(t *testing.T) {
+	r := newRig(t)
+	r.sync(localServer("x", "normal"))
+	r.until("x", PhaseConnected)
+	s := r.servers.all()[0]
+	for _, c := range []struct {
+		failure error
+		runs    int
+		says    string
+	}{
+		{fmt.Errorf("%w: calling it", sdk.ErrConnectionClosed), 2, ""},
+		{errors.New("broken pipe"), 1, "not known what it has done: broken pipe"},
+	} {
+		runs := 0
+		_, err := s.call(t.Context(), "mcp__x__echo", func(context.Context, *link) (tools.Result, error) {
+			if runs++; runs > 1 {
+				return tools.Result{}, nil
+			}
+			return tools.Result{}, c.failure
+		})
+		if runs != c.runs || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %d runs, %v", c.failure, runs, err)
+		}
+	}
+	l := &link{ended: make(chan struct{})}
+	if !l.enter() {
+		t.Error("a link that works refuses a call")
+	}
+	if l.setDoubt(true); l.enter() {
+		t.Error("a link in doubt takes a call")
+	}
+	if l.setDoubt(false); !l.enter() {
+		t.Error("a link that was found to work refuses a call")
+	}
+	if l.drain(); l.enter() {
+		t.Error("a link that drains takes a call")
+	}
+}
 
 // A change of one declaration restarts that server only, after the calls that run on it.
 func TestSyncRestartsWhatChanged(t *testing.T) {
@@ -82,12 +130,19 @@ func TestT15IdleTimeout(t *testing.T) {
 	r.sync(localServer("x", "normal", "idle_timeout_seconds", 0.3))
 	r.until("x", PhaseConnected)
 	names := r.names()
+	pid, err := strconv.Atoi(r.mustRun("mcp__x__pid", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
 	// A call that runs is use.
 	finish, _ := r.begin(t.Context(), "mcp__x__waits", "w")
 	if got := finish(); got.IsError {
 		t.Errorf("%+v", got)
 	}
 	r.until("x", PhaseAsleep)
+	if !gone(pid) {
+		t.Error("its process runs while it is asleep")
+	}
 	if got := r.names(); got != names || got == "" {
 		t.Error("its tools have gone: " + got)
 	}
@@ -210,15 +265,84 @@ func TestT16Alias(t *testing.T) {
 func TestHangingServerKeepsNobodyWaiting(t *testing.T) {
 	r := newRig(t)
 	began := time.Now()
-	r.sync(localServer("deaf", "deaf"), localServer("silent", "silent"), localServer("good", "normal"))
+	// More of them than are started at once.
+	r.sync(localServer("deaf", "deaf"), localServer("silent", "silent"), localServer("silent2", "silent"), localServer("silent3", "silent"),
+		localServer("deaf2", "deaf"), localServer("good", "normal"))
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("Sync took %s", took)
 	}
 	r.until("good", PhaseConnected)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the good one was connected after %s", took)
+	}
 	if got := r.mustRun("mcp__good__echo", "x"); got != "echo x" {
 		t.Error(got)
 	}
 	if got := r.names(); strings.Contains(got, "deaf") {
 		t.Error(got)
+	}
+}
+
+// A server that hangs without a call is found by the question whether it is there, and started anew.
+func TestT15Keepalive(t *testing.T) {
+	r := newRig(t)
+	s := localServer("x", "normal")
+	s.Keepalive = 300 * time.Millisecond // below what can be declared
+	r.sync(s)
+	r.until("x", PhaseConnected)
+	pid, err := strconv.Atoi(r.mustRun("mcp__x__pid", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is found not to answer", func() bool { return strings.Contains(r.info("x").Why, "it does not answer: no answer within 300ms") })
+	r.until("x", PhaseConnected)
+	if !gone(pid) || r.mustRun("mcp__x__pid", "") == strconv.Itoa(pid) {
+		t.Error("it is the same process")
+	}
+}
+
+// A filter that is changed holds for a turn that began before, too.
+func TestT16ChangedFilter(t *testing.T) {
+	r := newRig(t)
+	r.sync(localServer("x", "normal"))
+	r.until("x", PhaseConnected)
+	finish, _ := r.begin(t.Context(), "mcp__x__waits", "w")
+	r.sync(localServer("x", "normal", "tools", map[string]any{"exclude": []any{"echo"}}))
+	r.until("x", PhaseConnecting)
+	got := make(chan tools.Result, 1)
+	go func() { got <- r.run(t.Context(), "mcp__x__echo", "x") }()
+	eventually(t, "the call waits", func() bool { return r.set.Overview().Served && strings.Contains(r.names(), "mcp__x__echo") })
+	finish()
+	if res := <-got; !res.IsError || !strings.Contains(res.Content, "echo") {
+		t.Errorf("%+v", res)
+	}
+	eventually(t, "echo has gone", func() bool { return !strings.Contains(r.names(), "mcp__x__echo") })
+}
+
+// What people are told follows the time: a server that stays away is told of once the grace is over.
+func TestTroubleIsToldAfterTheGrace(t *testing.T) {
+	clk := testclock.NewFakeClock(time.Now())
+	var told []string
+	v := New(Options{Clock: clk})
+	v.o.Changed = func() { told = append(told, strings.Join(v.Troubled(), " ")) }
+	s := &server{v: v, name: "x", moved: make(chan struct{}), status: status{known: true}}
+	v.servers["x"] = s
+	s.enter(PhaseConnected, "", time.Time{}, nil)
+	s.enter(PhaseLost, "gone", time.Time{}, nil)
+	s.enter(PhaseConnecting, "gone", time.Time{}, nil)
+	if len(told) != 0 {
+		t.Errorf("told within the grace: %q", told)
+	}
+	clk.Step(lossGrace)
+	for range 3 {
+		s.enter(PhaseLost, "gone", time.Time{}, nil)
+		s.enter(PhaseConnecting, "gone", time.Time{}, nil)
+	}
+	s.enter(PhaseConnected, "", time.Time{}, nil)
+	if strings.Join(told, "|") != "x|" {
+		t.Errorf("told %q", told)
 	}
 }

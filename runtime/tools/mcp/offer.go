@@ -28,6 +28,10 @@ type offer struct {
 	settings Server
 }
 
+func (o offer) has(tool string) bool {
+	return slices.ContainsFunc(o.tools, func(t item) bool { return t.Name == tool })
+}
+
 // item is one tool of an offer.
 type item struct {
 	tools.Definition
@@ -178,7 +182,7 @@ func (s *server) entry(set *tools.Set, t item, untrusted bool) tools.Tool {
 			return tools.Plan{Summary: "MCP server " + s.name + ": " + t.Name + " " + tools.Quoted(oneLine(string(c.Arguments)), 400), ReadOnly: t.readOnly}, nil
 		},
 		Handler: func(ctx context.Context, c tools.Call) (tools.Result, error) {
-			return s.call(ctx, func(ctx context.Context, l *link) (tools.Result, error) { return t.run(ctx, set, l, c.Arguments) })
+			return s.call(ctx, t.Name, func(ctx context.Context, l *link) (tools.Result, error) { return t.run(ctx, set, l, c.Arguments) })
 		},
 		Available: func() bool {
 			st, _ := s.snapshot()

@@ -25,6 +25,8 @@ type server struct {
 	status status
 	link   *link
 	offer  offer
+	// told is what was last told of the server being in trouble.
+	told bool
 	// wake says that somebody wants to call a server that is asleep.
 	wake bool
 	// moved is closed and made anew at every change of status.
@@ -85,7 +87,9 @@ func (s *server) enter(phase Phase, why string, next time.Time, l *link) {
 		s.status.lost = now
 	}
 	s.link = l
-	news := before.troubled(now) != s.status.troubled(now)
+	trouble := s.status.troubled(now)
+	news := trouble != s.told
+	s.told = trouble
 	close(s.moved)
 	s.moved = make(chan struct{})
 	s.mu.Unlock()
@@ -200,12 +204,18 @@ func (s *server) live(ctx context.Context, want declared) (healthy bool, err err
 	return healthy, err
 }
 
+// startShare is how long the start of one server keeps others from starting: that of a sound one takes about that, and
+// one that hangs must not keep others waiting.
+const startShare = 2 * time.Second
+
 // connect waits for its turn among the servers of the process and connects.
 func (s *server) connect(ctx context.Context, want declared) (*link, error) {
 	if want.Command != "" {
 		select {
 		case s.v.o.Starts <- struct{}{}:
-			defer func() { <-s.v.o.Starts }()
+			next := sync.OnceFunc(func() { <-s.v.o.Starts })
+			defer next()
+			defer s.v.o.Clock.AfterFunc(startShare, next).Stop()
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -293,6 +303,8 @@ func (s *server) serve(ctx context.Context, want declared, l *link) (ending, err
 				return endLost, err
 			}
 			answered = clk.Now()
+			// The stateless protocol announces changes on a stream that may have broken unnoticed.
+			stale = stale || !l.legacy()
 			if doubt {
 				l.setDoubt(false)
 				s.enter(PhaseConnected, "", time.Time{}, l)
