@@ -112,7 +112,7 @@ func TestMCPServersOfAProfile(t *testing.T) {
 	p.Spec.MCPServers = map[string]v1alpha1.MCPServerSpec{
 		"local": {Command: os.Args[0], Args: []string{"mcp-server", "an argument"},
 			Env:     []v1alpha1.EnvVar{{Name: "PLAIN", Value: ptr.To("plain")}, {Name: "TOKEN", ValueFrom: from("local")}},
-			Timeout: &metav1.Duration{Duration: time.Second}, Tools: &v1alpha1.ToolFilter{Exclude: []string{"pid"}}},
+			Timeout: &metav1.Duration{Duration: 2 * time.Second}, Tools: &v1alpha1.ToolFilter{Exclude: []string{"pid"}}},
 		"remote": {URL: web.URL, Headers: []v1alpha1.HeaderSpec{{Name: "Authorization", ValueFrom: from("remote")}, {Name: "X-Plain", Value: ptr.To("plain")}},
 			Tools: &v1alpha1.ToolFilter{Include: []string{"p*"}}},
 		"disabled": {Command: os.Args[0], Args: []string{"mcp-server"}, Disabled: true},
@@ -158,7 +158,7 @@ func TestMCPServersOfAProfile(t *testing.T) {
 	if got := r.use("s1", "mcp__remote__pid"); got != fmt.Sprint(os.Getpid()) || authorized.Load() == 0 {
 		t.Errorf("%s, %d authorized", got, authorized.Load())
 	}
-	if got := r.use("s1", "mcp__local__waits"); !strings.Contains(got, "no answer within 1s") {
+	if got := r.use("s1", "mcp__local__waits"); !strings.Contains(got, "no answer within 2s") {
 		t.Error(got)
 	}
 }

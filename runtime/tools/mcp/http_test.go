@@ -249,10 +249,10 @@ func TestRemoteCallTimeout(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			web := serveHTTP(t, handler(t))
 			r := newRig(t)
-			r.sync(remoteServer("web", web.URL, "timeout", 1, "protocol", protocol))
+			r.sync(remoteServer("web", web.URL, "timeout", 2, "protocol", protocol))
 			r.until("web", PhaseConnected)
 			_, result := r.begin(context.Background(), "mcp__web__waits", "w")
-			if got := <-result; !got.IsError || !strings.Contains(got.Content, "no answer within 1s") {
+			if got := <-result; !got.IsError || !strings.Contains(got.Content, "no answer within 2s") {
 				t.Errorf("%+v", got)
 			}
 			if got := r.mustRun("mcp__web__echo", "after"); got != "echo after" {

@@ -287,7 +287,7 @@ func TestHangingServerKeepsNobodyWaiting(t *testing.T) {
 func TestT15Keepalive(t *testing.T) {
 	r := newRig(t)
 	s := localServer("x", "normal")
-	s.Keepalive = 300 * time.Millisecond // below what can be declared
+	s.Keepalive = time.Second // below what can be declared
 	r.sync(s)
 	r.until("x", PhaseConnected)
 	pid, err := strconv.Atoi(r.mustRun("mcp__x__pid", ""))
@@ -297,7 +297,7 @@ func TestT15Keepalive(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is found not to answer", func() bool { return strings.Contains(r.info("x").Why, "it does not answer: no answer within 300ms") })
+	eventually(t, "it is found not to answer", func() bool { return strings.Contains(r.info("x").Why, "it does not answer: no answer within 1s") })
 	r.until("x", PhaseConnected)
 	if !gone(pid) || r.mustRun("mcp__x__pid", "") == strconv.Itoa(pid) {
 		t.Error("it is the same process")
