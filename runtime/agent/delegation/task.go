@@ -1,0 +1,122 @@
+package delegation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	// MaxTasks bounds a batch.
+	MaxTasks = 16
+	// maxText bounds a goal and a context, in bytes.
+	maxText = 64 << 10
+)
+
+// Task is what one child is asked.
+type Task struct {
+	Goal    string `json:"goal"`
+	Context string `json:"context,omitempty"`
+	// Toolsets narrow the tools of the child; empty leaves it those of its parent.
+	Toolsets []string `json:"toolsets,omitempty"`
+}
+
+// Request is one call of delegate_task.
+type Request struct {
+	Tasks []Task
+	// Async does not wait for the result.
+	Async bool
+}
+
+// Parameters is the schema of the arguments of delegate_task.
+func Parameters() map[string]any {
+	text := func(d string) map[string]any {
+		return map[string]any{"type": "string", "minLength": 1, "description": d}
+	}
+	toolsets := map[string]any{
+		"type": "array", "items": map[string]any{"type": "string", "minLength": 1},
+		"description": "Toolsets the child may use, out of yours. Default: all of yours except delegation and asking the person.",
+	}
+	task := map[string]any{
+		"goal":     text("What the child is to achieve and to report. It knows nothing of this conversation."),
+		"context":  text("Everything the child needs to know: paths, facts, constraints, what is done already."),
+		"toolsets": toolsets,
+	}
+	return map[string]any{
+		"type": "object", "additionalProperties": false,
+		"properties": map[string]any{
+			"goal": task["goal"], "context": task["context"], "toolsets": toolsets,
+			"tasks": map[string]any{
+				"type": "array", "minItems": 1, "maxItems": MaxTasks,
+				"items":       map[string]any{"type": "object", "additionalProperties": false, "required": []any{"goal"}, "properties": task},
+				"description": "Several tasks for several children at the same time, instead of goal; context and toolsets beside it are for those that have none.",
+			},
+			"async": map[string]any{
+				"type": "boolean", "description": "true: return at once; the results come back later as a message of their own. Default false: wait for them.",
+			},
+		},
+	}
+}
+
+// Description is what the model is told about delegate_task.
+const Description = "Hand one task, or several at the same time, to child agents with a conversation of their own. " +
+	"A child sees only its goal and context, works with its own budget, and reports a summary. Use it for work that is " +
+	"independent of the rest or would fill this conversation with details."
+
+type arguments struct {
+	Task
+	Tasks []Task `json:"tasks"`
+	Async bool   `json:"async"`
+}
+
+// Parse reads the arguments of a call. An error says which of them to change and is meant for the model.
+func Parse(raw json.RawMessage) (Request, error) {
+	var a arguments
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil {
+		return Request{}, fmt.Errorf("invalid arguments for delegate_task: %w", err)
+	}
+	switch {
+	case len(a.Tasks) > 0 && a.Goal != "":
+		return Request{}, errors.New("give delegate_task either goal or tasks, not both")
+	case len(a.Tasks) > MaxTasks:
+		return Request{}, fmt.Errorf("tasks has %d entries and may have %d", len(a.Tasks), MaxTasks)
+	case len(a.Tasks) == 0:
+		a.Tasks = []Task{a.Task}
+	}
+	for i := range a.Tasks {
+		t := &a.Tasks[i]
+		if t.Context == "" {
+			t.Context = a.Context
+		}
+		if len(t.Toolsets) == 0 {
+			t.Toolsets = a.Toolsets
+		}
+		if strings.TrimSpace(t.Goal) == "" {
+			return Request{}, fmt.Errorf("task %d has no goal: say what its child is to achieve", i+1)
+		}
+		if len(t.Goal) > maxText || len(t.Context) > maxText {
+			return Request{}, fmt.Errorf("task %d is too long: goal and context may have %d bytes each; write long material to a file and name it", i+1, maxText)
+		}
+	}
+	return Request{Tasks: a.Tasks, Async: a.Async}, nil
+}
+
+// Say is the message that a child's session begins with.
+func (t Task) Say() string {
+	if t.Context == "" {
+		return t.Goal
+	}
+	return t.Goal + "\n\n# Context\n\n" + t.Context
+}
+
+// ChildPrompt is the system prompt of a child that works in a directory.
+func ChildPrompt(workspace, date string) string {
+	return "You are a child agent. Another agent has given you one task: do it with your tools, and nothing beyond it. " +
+		"You talk to that agent, not to a person: ask nothing, and decide what is open yourself. Your last message is all it " +
+		"sees. Report in it what you did, what you found, which files you changed, and what is left or doubtful. Be honest " +
+		"about what did not work.\n\nYour working directory is " + workspace + ". The session began on " + date + "."
+}
