@@ -184,6 +184,9 @@ func deleteSessions(ctx context.Context, q *db.Queries, ids []string) (messages 
 				return 0, err
 			}
 		}
+		if err := q.DeleteMeta(ctx, steerKeys(chunk)); err != nil {
+			return 0, err
+		}
 		if _, err := q.DeleteSessionRows(ctx, chunk); err != nil {
 			return 0, err
 		}

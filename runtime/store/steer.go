@@ -11,6 +11,14 @@ import (
 // steerKey is where a session's pending steer is kept in state_meta.
 func steerKey(sessionID string) string { return "pending_steer:" + sessionID }
 
+func steerKeys(sessionIDs []string) []string {
+	keys := make([]string, len(sessionIDs))
+	for i, id := range sessionIDs {
+		keys[i] = steerKey(id)
+	}
+	return keys
+}
+
 // PendingSteer returns what was said to the session's running turn and is not part of the transcript yet; "" when
 // there is nothing.
 func (s *Store) PendingSteer(ctx context.Context, sessionID string) (text string, err error) {
