@@ -97,6 +97,8 @@ type Runtime struct {
 	env    *home.EnvView
 	store  *lazyStore
 	// processes and approvals outlive the engines, whose tools use them.
+	courier   courier // of what delegated work has to tell
+	followers followers
 	processes *tools.Processes
 	approvals *tools.Approvals
 
@@ -223,6 +225,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	r.retire(e)
 	r.mu.Unlock()
 	r.close()
+	r.courier.stopSweep()
 	select {
 	case <-idle:
 	case <-ctx.Done():

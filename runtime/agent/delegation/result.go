@@ -104,3 +104,9 @@ func cut(s string, most int) string {
 	}
 	return s[:at] + mark
 }
+
+// States of a row while it is unfinished.
+const (
+	StateRunning    = "running"
+	StateFinalizing = "finalizing"
+)

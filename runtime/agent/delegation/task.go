@@ -30,41 +30,6 @@ type Request struct {
 	Async bool
 }
 
-// Parameters is the schema of the arguments of delegate_task.
-func Parameters() map[string]any {
-	text := func(d string) map[string]any {
-		return map[string]any{"type": "string", "minLength": 1, "description": d}
-	}
-	toolsets := map[string]any{
-		"type": "array", "items": map[string]any{"type": "string", "minLength": 1},
-		"description": "Toolsets the child may use, out of yours. Default: all of yours except delegation and asking the person.",
-	}
-	task := map[string]any{
-		"goal":     text("What the child is to achieve and to report. It knows nothing of this conversation."),
-		"context":  text("Everything the child needs to know: paths, facts, constraints, what is done already."),
-		"toolsets": toolsets,
-	}
-	return map[string]any{
-		"type": "object", "additionalProperties": false,
-		"properties": map[string]any{
-			"goal": task["goal"], "context": task["context"], "toolsets": toolsets,
-			"tasks": map[string]any{
-				"type": "array", "minItems": 1, "maxItems": MaxTasks,
-				"items":       map[string]any{"type": "object", "additionalProperties": false, "required": []any{"goal"}, "properties": task},
-				"description": "Several tasks for several children at the same time, instead of goal; context and toolsets beside it are for those that have none.",
-			},
-			"async": map[string]any{
-				"type": "boolean", "description": "true: return at once; the results come back later as a message of their own. Default false: wait for them.",
-			},
-		},
-	}
-}
-
-// Description is what the model is told about delegate_task.
-const Description = "Hand one task, or several at the same time, to child agents with a conversation of their own. " +
-	"A child sees only its goal and context, works with its own budget, and reports a summary. Use it for work that is " +
-	"independent of the rest or would fill this conversation with details."
-
 type arguments struct {
 	Task
 	Tasks []Task `json:"tasks"`
