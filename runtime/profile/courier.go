@@ -158,11 +158,16 @@ func (r *Runtime) sweep() {
 	r.courier.mu.Lock()
 	r.courier.sweep = nil
 	r.courier.mu.Unlock()
-	if !r.hold() {
-		return
+	if r.hold() {
+		go func() { // a clock may call under a lock of its own
+			defer r.background.Done()
+			defer r.contain()
+			r.sweepRows()
+		}()
 	}
-	defer r.background.Done()
-	defer r.contain()
+}
+
+func (r *Runtime) sweepRows() {
 	owed := 0
 	err := r.withStore(r.closing, func(s *store.Store) error {
 		rows, err := s.PendingDelegations(r.closing)

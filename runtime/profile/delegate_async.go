@@ -54,7 +54,14 @@ func (r *Runtime) dispatch(ctx context.Context, f *family) (tools.Result, error)
 		defer f.e.turns.Done()
 		defer r.courier.disown(id)
 		defer r.contain()
+		ended := false
+		defer func() {
+			if !ended { // a panic is on its way out: the session is told, and the row holds no capacity
+				r.finish(row, d, f.failed(errors.New("the profile's runtime crashed while it ran")))
+			}
+		}()
 		r.await(f, row, d)
+		ended = true
 	})
 	raw, err := json.Marshal(map[string]any{
 		"status": "dispatched", "delegation_id": id, "sessions": f.ids,
