@@ -19,6 +19,8 @@ type Delegating interface {
 	Delegations(ctx context.Context, session string) ([]store.Delegation, error)
 	// Follow has events told about the turns that the runtime itself begins in a session.
 	Follow(sessionID string, events agent.Events) (stop func())
+	// Closing is closed when the profile closes: nothing is told after that.
+	Closing() <-chan struct{}
 }
 
 var _ Delegating = (*profile.Runtime)(nil)
@@ -140,6 +142,8 @@ func (h *handler) follow(w http.ResponseWriter, r *http.Request, p Profile) {
 		select {
 		case e := <-events:
 			s.followed(e)
+		case <-d.Closing():
+			return
 		case <-ctx.Done():
 			return
 		}

@@ -130,6 +130,7 @@ func (f *family) child(ctx context.Context, i int) delegation.Result {
 	took := f.r.o.Clock.Since(began)
 	f.r.o.Observe(outcomeOf(err), res.Usage, took)
 	out := outcome(res, err)
+	f.end(ctx, i)
 	out.TaskIndex, out.Goal, out.SessionID, out.DurationSeconds = i, f.tasks[i].Goal, f.ids[i], took.Seconds()
 	if out.Summary == "" {
 		_ = f.r.withStore(context.WithoutCancel(ctx), func(s *store.Store) error {
@@ -139,6 +140,16 @@ func (f *family) child(ctx context.Context, i int) delegation.Result {
 		})
 	}
 	return out.Bound(len(f.tasks))
+}
+
+// endDelegated is why a child's session ends: it has reported, and can be pruned like any other.
+const endDelegated = "delegation_complete"
+
+func (f *family) end(ctx context.Context, i int) {
+	ctx = context.WithoutCancel(ctx)
+	if err := f.r.withStore(ctx, func(s *store.Store) error { return s.EndSession(ctx, f.ids[i], endDelegated) }); err != nil {
+		f.r.o.Log.Error(err, "a child's session was not ended", "session", f.ids[i])
+	}
 }
 
 // turn is Runtime.Turn for a child: it has its own budget and tools, nobody can say anything to it, and it counts as

@@ -94,7 +94,7 @@ func TestDelegateSync(t *testing.T) {
 	for _, res := range got.Results {
 		s, _, ok, err := r.runtime.Session(ctx(t), res.SessionID)
 		must(t, err)
-		if !ok || s.ParentID != "s1" || s.Source != "subagent" || !session.Marked(s.ModelConfig, session.DelegateFrom, "s1") || !strings.Contains(s.SystemPrompt, "child agent") {
+		if !ok || s.ParentID != "s1" || s.Source != "subagent" || !session.Marked(s.ModelConfig, session.DelegateFrom, "s1") || !strings.Contains(s.SystemPrompt, "child agent") || s.EndReason != endDelegated {
 			t.Errorf("S-103 %+v", s)
 		}
 	}
@@ -116,6 +116,14 @@ func TestDelegateSync(t *testing.T) {
 	}
 	if !offered["terminal"] || !offered["read_file"] || offered["delegate_task"] || offered["clarify"] {
 		t.Errorf("a child is offered %v", offered)
+	}
+	for _, o := range []struct {
+		list store.ListOptions
+		want int
+	}{{store.ListOptions{}, 1}, {store.ListOptions{Source: "subagent"}, 2}, {store.ListOptions{Hidden: true}, 3}} {
+		if list, err := r.runtime.Sessions(ctx(t), o.list); err != nil || len(list) != o.want {
+			t.Errorf("%+v lists %d sessions, %v", o.list, len(list), err)
+		}
 	}
 	if rows, err := r.runtime.Delegations(ctx(t), ""); err != nil || len(rows) != 0 {
 		t.Errorf("nobody is owed what somebody waited for: %v, %v", rows, err)
@@ -344,6 +352,13 @@ func TestT252BoundaryDrops(t *testing.T) {
 	}
 	if row := r.delegation("s1"); !strings.Contains(string(row.Result), `"summary":"x"`) {
 		t.Errorf("T-252 the result is gone: %+v", row)
+	}
+	// Deleting the conversation takes along what it delegated.
+	gone, err := r.runtime.DeleteSession(ctx(t), "s1", false)
+	must(t, err)
+	rows, err := r.runtime.Delegations(ctx(t), "")
+	if err != nil || len(rows) != 0 || len(gone.Sessions) != 2 {
+		t.Errorf("deleted %v, %d rows left, %v", gone.Sessions, len(rows), err)
 	}
 }
 

@@ -53,3 +53,6 @@ func (r *Runtime) tellFollowers(sessionID string) agent.Events {
 		}
 	}
 }
+
+// Closing is closed when the runtime begins to close.
+func (r *Runtime) Closing() <-chan struct{} { return r.closing.Done() }

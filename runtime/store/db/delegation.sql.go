@@ -8,6 +8,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"strings"
 )
 
 const ClaimDelegation = `-- name: ClaimDelegation :execrows
@@ -57,6 +58,25 @@ func (q *Queries) DeferDelegation(ctx context.Context, arg DeferDelegationParams
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const DeleteDelegationsOf = `-- name: DeleteDelegationsOf :exec
+DELETE FROM async_delegations WHERE parent_session_id IN (/*SLICE:ids*/?)
+`
+
+func (q *Queries) DeleteDelegationsOf(ctx context.Context, ids []sql.NullString) error {
+	query := DeleteDelegationsOf
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	_, err := q.db.ExecContext(ctx, query, queryParams...)
+	return err
 }
 
 const DropOldDelegations = `-- name: DropOldDelegations :many

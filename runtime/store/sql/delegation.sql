@@ -94,3 +94,6 @@ WHERE delegation_id IN (
 SELECT EXISTS (
     SELECT 1 FROM messages WHERE session_id = sqlc.arg(session) AND platform_message_id = CAST(sqlc.arg(message) AS TEXT)
 );
+
+-- name: DeleteDelegationsOf :exec
+DELETE FROM async_delegations WHERE parent_session_id IN (sqlc.slice(ids));
