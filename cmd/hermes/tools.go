@@ -168,15 +168,7 @@ another manager. Where another one stands in the way, the error names it.`,
 }
 
 func (c *cli) toggleToolset(ctx context.Context, f toolsFlags, verb, name string, decide func(*v1alpha1.Profile, string) (toolview.Change, error)) error {
-	client, err := c.client()
-	if err != nil {
-		return err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return err
-	}
-	api, err := client.Hermes()
+	client, api, namespace, err := c.api()
 	if err != nil {
 		return err
 	}
