@@ -52,6 +52,7 @@ type Chat struct {
 	Session string
 	// interrupt interrupts the turn that runs.
 	interrupt func()
+	following *follower // of turns that nobody here began
 	// leave says that Ctrl-C was pressed twice in one turn.
 	leave bool
 }

@@ -16,8 +16,10 @@ func (c *Chat) Loop(ctx context.Context) error {
 			return err
 		}
 	}
+	defer c.unfollow()
 	left := false // Ctrl-C was pressed on an empty line
 	for {
+		c.follow(ctx)
 		text, err := c.read(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -44,6 +46,9 @@ func (c *Chat) Loop(ctx context.Context) error {
 				return nil
 			}
 			continue
+		}
+		if c.begin() == nil {
+			c.follow(ctx) // from before its first turn on, so that nothing is missed
 		}
 		c.say(ctx, text, false)
 		if ctx.Err() != nil {
