@@ -48,6 +48,8 @@ type Chat struct {
 	NewDisplay func(session string) Display
 	Decide     func(context.Context, Question) (decision string)
 	Pick       func(context.Context, []localapi.SessionInfo) (id string, err error)
+	// Choose begins the conversation with the choice of a session.
+	Choose bool
 	// Yes allows each call that needs approval, once.
 	Yes bool
 	// Interrupts carries Ctrl-C: the first of a turn interrupts it, the second ends the program.
