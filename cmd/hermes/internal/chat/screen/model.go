@@ -52,6 +52,7 @@ type model struct {
 	leaving       bool // Ctrl-C was pressed at an empty input
 	quitting      bool
 	ended         bool // the conversation is over
+	answered      bool // the terminal has had the time to say what it can do
 	err           error
 }
 
@@ -79,6 +80,13 @@ func (m *model) Init() tea.Cmd {
 	return tea.Batch(m.start, m.input.Focus(), m.nextSignal())
 }
 
+// answers is how long a terminal has to answer what it was asked at the beginning. A program that ends before leaves the
+// answer to the shell, which shows it.
+const answers = 200 * time.Millisecond
+
+// answered: that time is over.
+type answered struct{}
+
 // signalled is a SIGINT from outside.
 type signalled struct{}
 
@@ -100,7 +108,7 @@ var printed = reflect.TypeOf(tea.Println("x")())
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
 	next := m.print.next(m.width, m.room())
-	if m.ended && m.print.empty() {
+	if m.ended && m.answered && m.print.empty() {
 		return m, tea.Quit
 	}
 	return m, tea.Batch(cmd, next)
@@ -116,6 +124,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.resize(msg.Width, msg.Height)
 	case tea.KeyPressMsg:
 		return m.key(msg)
+	case framed:
+		m.print.ready = true
+		return tea.Tick(answers, func(time.Time) tea.Msg { return answered{} })
+	case answered:
+		m.answered = true
 	case signalled:
 		return tea.Batch(m.interrupt(), m.nextSignal())
 	case ready:
@@ -142,7 +155,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 
 // isReady takes what is next: the end, what was typed meanwhile, or the person.
 func (m *model) isReady(msg ready) tea.Cmd {
-	m.waiting, m.session, m.turn, m.question = true, msg.session, nil, nil
+	m.endTurn(turnEnded{})
+	m.waiting, m.session = true, msg.session
 	switch {
 	case m.quitting:
 		m.leave()

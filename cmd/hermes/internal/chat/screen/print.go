@@ -24,6 +24,7 @@ type printer struct {
 	lines  []string
 	flying int // lines at the front that are on their way
 	last   kind
+	ready  bool // there is a live region to print above
 	blank  bool // the last line was empty
 }
 
@@ -41,7 +42,7 @@ func (p *printer) add(k kind, lines ...string) {
 
 // next prints the next piece, nil when there is none or one is on its way.
 func (p *printer) next(width, room int) tea.Cmd {
-	if p.flying > 0 || len(p.lines) == 0 {
+	if !p.ready || p.flying > 0 || len(p.lines) == 0 {
 		return nil
 	}
 	p.flying = min(len(p.lines), max(1, room))

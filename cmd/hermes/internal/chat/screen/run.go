@@ -61,7 +61,7 @@ func run(ctx context.Context, c *chat.Chat, o Options, loop func(context.Context
 	if !o.Color {
 		profile = colorprofile.ASCII
 	}
-	p := tea.NewProgram(m, tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environment),
+	p := tea.NewProgram(m, tea.WithInput(o.In), tea.WithOutput(framesOf(o.Out, func(msg tea.Msg) { b.send(msg) })), tea.WithEnvironment(o.Environment),
 		tea.WithColorProfile(profile), tea.WithoutSignalHandler())
 	b.send = p.Send
 	_, err := p.Run()
