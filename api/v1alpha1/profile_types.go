@@ -47,7 +47,7 @@ type ProfileSpec struct {
 	// +optional
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty"`
 
-	// Toolsets the agent may use. Empty means the default set (file, terminal).
+	// Toolsets the agent may use. Empty means all but opt-in ones.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
 	// +optional

@@ -141,15 +141,7 @@ func (c *cli) locateData(ctx context.Context, f dataFlags) (chat.Data, error) {
 
 // declaredData asks the control plane.
 func (c *cli) declaredData(ctx context.Context, name string) (chat.Data, error) {
-	client, err := c.client()
-	if err != nil {
-		return chat.Data{}, err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return chat.Data{}, err
-	}
-	rest, err := client.Hermes()
+	client, rest, namespace, err := c.api()
 	if err != nil {
 		return chat.Data{}, err
 	}
@@ -191,15 +183,7 @@ func newProfileList(c *cli) *cobra.Command {
 
 // profiles reads the declared profiles, or the one of a name.
 func (c *cli) profiles(ctx context.Context, name string) ([]v1alpha1.Profile, error) {
-	client, err := c.client()
-	if err != nil {
-		return nil, err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	rest, err := client.Hermes()
+	client, rest, namespace, err := c.api()
 	if err != nil {
 		return nil, err
 	}

@@ -90,15 +90,7 @@ func (c *cli) applyObjects(ctx context.Context, run *importRun) error {
 
 // awaitServed waits until the profile's gateway answers for it.
 func (c *cli) awaitServed(ctx context.Context, name string) error {
-	client, err := c.client()
-	if err != nil {
-		return err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return err
-	}
-	rest, err := client.Hermes()
+	client, rest, namespace, err := c.api()
 	if err != nil {
 		return err
 	}

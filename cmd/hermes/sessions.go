@@ -101,15 +101,7 @@ func (c *cli) sessionsTarget(ctx context.Context, f *sessionFlags) (sessions.Tar
 }
 
 func (c *cli) declaredSessions(ctx context.Context, profile string) (sessions.Target, error) {
-	client, err := c.client()
-	if err != nil {
-		return sessions.Target{}, err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return sessions.Target{}, err
-	}
-	rest, err := client.Hermes()
+	client, rest, namespace, err := c.api()
 	if err != nil {
 		return sessions.Target{}, err
 	}

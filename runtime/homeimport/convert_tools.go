@@ -18,7 +18,7 @@ func (c *converter) tools() {
 	known := func(names []string, key string) []string {
 		var out []string
 		for _, name := range names {
-			if tools.CheckSelection([]string{name}, nil, nil) == nil {
+			if tools.CheckSelection(tools.Config{Toolsets: []string{name}}) == nil {
 				out = append(out, name)
 			} else {
 				c.out.note("toolset %q of %s is not taken over: this version does not have it", name, key)
@@ -85,7 +85,7 @@ func (c *converter) approvals() {
 		c.out.note("approvals.mode %q became Ask: every action is asked about", mode)
 	}
 	for _, rule := range c.takeTexts("approvals", "allow") {
-		if err := tools.CheckSelection(nil, nil, []string{rule}); err != nil {
+		if err := tools.CheckSelection(tools.Config{Allow: []string{rule}}); err != nil {
 			c.out.note("approvals.allow entry %q is not taken over: %v", rule, err)
 			continue
 		}

@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	if h.Name != "default" || !h.HasStore || len(h.Env) != 4 || len(h.Jobs) != 5 {
 		t.Errorf("%s, store %v, %d variables, %d jobs", h.Name, h.HasStore, len(h.Env), len(h.Jobs))
 	}
-	if want := []string{"memories/MEMORY.md", "memories/USER.md", "skills/notes/SKILL.md", "skills/notes/scripts/run.sh", "skills/weird ‮name/SKILL.md"}; !slices.Equal(h.Files, want) {
+	if want := []string{"memories/MEMORY.md", "memories/USER.md", "skills/notes/SKILL.md", "skills/notes/scripts/run.sh", "skills/weird \u202ename/SKILL.md"}; !slices.Equal(h.Files, want) {
 		t.Errorf("files %q", h.Files)
 	}
 	if !slices.Equal(h.Ignored, []string{"auth.json", "sessions"}) {
@@ -127,7 +127,7 @@ func TestConvert(t *testing.T) {
 	if s.Cron == nil || s.Cron.Timezone != "Europe/Berlin" || *s.Cron.MaxParallelJobs != 2 || *s.Cron.CatchUpMissed {
 		t.Errorf("cron %+v", s.Cron)
 	}
-	if !slices.Equal(s.Toolsets, []string{"file", "terminal"}) || s.Approvals.Mode != v1alpha1.ApprovalAsk || len(s.MCPServers) != 1 {
+	if !slices.Equal(s.Toolsets, []string{"hermes-cli", "file", "terminal"}) || s.Approvals.Mode != v1alpha1.ApprovalAsk || len(s.MCPServers) != 1 {
 		t.Errorf("tools %v %v %v", s.Toolsets, s.Approvals, s.MCPServers)
 	}
 	var overlay map[string]any
@@ -138,7 +138,7 @@ func TestConvert(t *testing.T) {
 	if !slices.Equal(o.Unknown, []string{"my_own_plugin"}) || !slices.Contains(o.Typed, "model.provider") {
 		t.Errorf("unknown %v, typed %v", o.Unknown, o.Typed)
 	}
-	hasNotes(t, o.Notes, `toolset "hermes-cli"`, `approvals.mode "smart" became Ask`, "fallback_providers entry 2", "auxiliary.vision.api_key", "shared_metrics",
+	hasNotes(t, o.Notes, `toolset "someone-elses"`, `approvals.mode "smart" became Ask`, "fallback_providers entry 2", "auxiliary.vision.api_key", "shared_metrics",
 		"mcp_servers.broken", "mcp_servers.search.sampling", "HERMES_CRON_TIMEOUT", "auth.json of the home", "runs twice")
 }
 

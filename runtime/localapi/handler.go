@@ -30,6 +30,7 @@ type Profile interface {
 	Stop(sessionID string) bool
 	Conversing
 	Stored
+	ToolKeeper
 }
 
 // Backend is what the API serves.
@@ -75,6 +76,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/interrupt", h.withProfile(h.interrupt))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/compress", h.withProfile(h.compress))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
+	h.routeTools(mux)
 	h.handleConversing(mux)
 	h.backupRoutes(mux)
 	if metrics != nil {

@@ -81,7 +81,11 @@ func toolEvent(e agent.Event) Event {
 
 func approvalEvent(e agent.Event) Event {
 	r := e.Approval.Request
-	out := Event{Type: string(e.Kind), Session: e.SessionID, Tool: r.Tool, CallID: r.CallID, Summary: r.Summary, Command: r.Command, Reason: r.Reason}
+	out := Event{Type: string(e.Kind), Session: e.SessionID, Tool: r.Tool, CallID: r.CallID, Summary: r.Summary, Command: r.Command, Reason: r.Reason, Covers: r.Covers}
+	if r.Question != nil {
+		out.Type = strings.Replace(out.Type, "approval", "question", 1)
+		out.Question, out.Options = r.Question.Question, r.Question.Options
+	}
 	if e.Kind == agent.EventApprovalDone {
 		out.Decision = decisionName(e.Approval.Decision)
 	}

@@ -137,7 +137,8 @@ type Usage struct {
 
 // Event is one of hermes' own events in a stream.
 type Event struct {
-	// Type: session, title, tool_start, tool_end, steer, approval, approval_done, retry, compacted, done.
+	// Type: session, title, tool_start, tool_end, steer, approval, approval_done, question, question_done, retry,
+	// compacted, done.
 	Type    string `json:"type"`
 	Session string `json:"session,omitempty"`
 	// Tool and CallID name the call of a tool or approval event.
@@ -149,6 +150,11 @@ type Event struct {
 	Command string `json:"command,omitempty"`
 	// Reason says why approval is asked.
 	Reason string `json:"reason,omitempty"`
+	// Covers says what session and always cover; empty when no decision covers more than this call.
+	Covers string `json:"covers,omitempty"`
+	// Question and Options come with question: the agent asks its person something. Any text answers it.
+	Question string   `json:"question,omitempty"`
+	Options  []string `json:"options,omitempty"`
 	// Decision comes with approval_done: once, session, always or deny.
 	Decision string `json:"decision,omitempty"`
 	// Result is the beginning of a tool's result.
@@ -163,10 +169,13 @@ type Event struct {
 	Usage *Usage          `json:"usage,omitempty"`
 }
 
-// Decision is the body of an answer to an approval.
+// Decision is the body of an answer to an approval or a question.
 type Decision struct {
-	// Decision: once, session, always, deny, or nobody when there is nobody to ask.
+	// Decision: once, session, always, deny, or nobody when there is nobody to ask. A question takes answer, deny or
+	// nobody.
 	Decision string `json:"decision"`
+	// Answer is the text that answers a question.
+	Answer string `json:"answer,omitempty"`
 }
 
 // ErrorBody is the body of every error.

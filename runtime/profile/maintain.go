@@ -79,6 +79,7 @@ func (r *Runtime) PruneSessions(ctx context.Context, o store.PruneOptions, force
 		gone, err = s.Prune(ctx, o)
 		return err
 	})
+	r.forget(gone.Sessions)
 	return gone, done, err
 }
 

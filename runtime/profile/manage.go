@@ -58,6 +58,7 @@ func (r *Runtime) DeleteSession(ctx context.Context, id string, force bool) (gon
 		gone, err = s.DeleteSession(ctx, id)
 		return err
 	})
+	r.forget(gone.Sessions)
 	return gone, err
 }
 

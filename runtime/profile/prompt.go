@@ -25,8 +25,8 @@ const (
 
 // systemPrompt builds the system prompt of a new session: who the agent is
 // (SOUL.md), what the workspace says of itself (AGENTS.md), and where it works.
-// It is built once per session and stored, so it may hold the date.
-func systemPrompt(_ context.Context, paths home.Paths, workspace string, now time.Time) (string, error) {
+// fromTools is what its tools add: notes and skills. It is built once per session and stored, so it may hold the date.
+func systemPrompt(_ context.Context, paths home.Paths, workspace, fromTools string, now time.Time) (string, error) {
 	identity, err := contextFile(os.OpenFile(paths.Soul(), openFlags, 0))
 	if err != nil {
 		return "", err
@@ -40,6 +40,9 @@ func systemPrompt(_ context.Context, paths home.Paths, workspace string, now tim
 		parts = append(parts, "AGENTS.md of the working directory was not read: "+err.Error())
 	case project != "":
 		parts = append(parts, "# Project context (AGENTS.md)\n\n"+project)
+	}
+	if fromTools != "" {
+		parts = append(parts, fromTools)
 	}
 	parts = append(parts, steerNote, fmt.Sprintf("Your working directory is %s. The session began on %s.", workspace, now.Format("Monday, 2 January 2006")))
 	return strings.Join(parts, "\n\n"), nil

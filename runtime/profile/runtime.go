@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -50,8 +51,10 @@ type Options struct {
 	BackupGate chan struct{}
 	// Orphans finds what hid from the command that started it; the process has one, nil does without.
 	Orphans *tools.Orphans
-	Clock   Clock
-	Log     logr.Logger
+	// ProcessEnded is told about every background process of the tools that has ended; nil tells nobody.
+	ProcessEnded func(tools.ProcessInfo)
+	Clock        Clock
+	Log          logr.Logger
 }
 
 // ErrClosed means the profile is being closed and takes no new work.
@@ -93,6 +96,9 @@ type Runtime struct {
 	config *home.View
 	env    *home.EnvView
 	store  *lazyStore
+	// processes and approvals outlive the engines, whose tools use them.
+	processes *tools.Processes
+	approvals *tools.Approvals
 
 	// closing ends when the runtime closes; turns end with it.
 	closing context.Context
@@ -135,13 +141,21 @@ func Open(o Options) *Runtime {
 	}
 	closing, cancel := context.WithCancel(context.Background())
 	r := &Runtime{
-		o: o, closing: closing, close: cancel, running: map[string]answering{},
+		processes: tools.NewProcesses(tools.ProcessOptions{
+			Path: filepath.Join(o.Paths.Home, tools.ProcessesFile), RunID: o.RunID, Ended: o.ProcessEnded, Clock: o.Clock, Log: o.Log,
+		}),
+		approvals: approvalsOf(o.Paths, o.Clock),
+		o:         o, closing: closing, close: cancel, running: map[string]answering{},
 		config: home.NewView(o.Paths.Config(), o.Clock),
 		env:    home.NewEnvView(o.Paths, o.Clock),
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
 	r.store.inventory = o.Inventory
 	return r
+}
+
+func approvalsOf(paths home.Paths, clk clock.PassiveClock) *tools.Approvals {
+	return tools.NewApprovals(filepath.Join(paths.Home, tools.ApprovalsFile), clk)
 }
 
 // Name of the profile.
@@ -213,7 +227,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	return errors.Join(r.store.close(ctx), r.waitBackground(ctx))
+	return errors.Join(r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
 }
 
 // waitBackground waits for everything this runtime started until ctx ends.

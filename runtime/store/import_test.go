@@ -125,7 +125,7 @@ func checkImported(t *testing.T, s *Store, version int) {
 	if rows, err := s.Messages(context.Background(), "20260102_090000_bbbbbb"); err != nil || len(rows) != 2 {
 		t.Errorf("S-102: compacted rows are active: %d, %v", len(rows), err)
 	}
-	for _, id := range []string{"circle-a", "circle-b", "line\nbreak", "weird ‮ name/../'; DROP TABLE sessions; --"} {
+	for _, id := range []string{"circle-a", "circle-b", "line\nbreak", "weird \u202e name/../'; DROP TABLE sessions; --"} {
 		if _, found, err := s.Session(context.Background(), id); !found || err != nil {
 			t.Errorf("%q: %v %v", id, found, err)
 		}

@@ -22,7 +22,7 @@ fallback_providers:
 - {provider: openai, model: gpt-5-mini}
 - {provider: custom, model: local}          # no base_url: cannot be a fallback
 timezone: Europe/Berlin
-toolsets: [hermes-cli, file, terminal]
+toolsets: [hermes-cli, file, someone-elses, terminal]
 approvals: {mode: smart}
 cron: {max_parallel_jobs: 2, catch_up_missed: false, wrap_response: false}
 prompt_caching: {cache_ttl: 1h}
@@ -46,17 +46,17 @@ TELEGRAM_BOT_TOKEN='tg-bot-secret'
 HERMES_CRON_TIMEOUT=900
 EDITOR=vim
 `,
-	"SOUL.md":                     "You are Hermes.\nBe kind, caf\xe9.\n",
-	"memories/MEMORY.md":          "The user likes tea.",
-	"memories/USER.md":            "Name: Ada",
-	"skills/notes/SKILL.md":       "---\nname: notes\n---\n",
-	"skills/notes/scripts/run.sh": "#!/bin/sh\n",
-	"skills/weird ‮name/SKILL.md": "x",
-	"sessions/sessions.json":      "{}",
-	"auth.json":                   "{}",
-	"logs/gateway.log":            "started",
-	"gateway.pid":                 "1",
-	"cron/output/aaaaaaaaaaaa/x":  "done",
+	"SOUL.md":                          "You are Hermes.\nBe kind, caf\xe9.\n",
+	"memories/MEMORY.md":               "The user likes tea.",
+	"memories/USER.md":                 "Name: Ada",
+	"skills/notes/SKILL.md":            "---\nname: notes\n---\n",
+	"skills/notes/scripts/run.sh":      "#!/bin/sh\n",
+	"skills/weird \u202ename/SKILL.md": "x",
+	"sessions/sessions.json":           "{}",
+	"auth.json":                        "{}",
+	"logs/gateway.log":                 "started",
+	"gateway.pid":                      "1",
+	"cron/output/aaaaaaaaaaaa/x":       "done",
 	"cron/jobs.json": "\ufeff" + `{"jobs": [
  {"id": "aaaaaaaaaaaa", "name": "Morning Brief!", "prompt": "line one` + "\n" + `line two", "schedule": {"kind": "cron", "expr": "0 9 * * 1-5", "display": "0 9 * * 1-5"},
   "skills": ["notes"], "deliver": "telegram:42,local", "repeat": {"times": 10, "completed": 4}, "enabled": true, "state": "scheduled"},

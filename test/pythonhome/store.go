@@ -110,10 +110,10 @@ func goodSessions(t testing.TB, w *Writer, version int) StoreCounts {
 	session("20260103_090000_cccccc", "20260102_090000_bbbbbb", 1767430800)
 	session("20260102_090000_bbbbbb", "20260101_090000_aaaaaa", 1767344400)
 	session("20260101_090000_aaaaaa", "", 1767258000)
-	session("weird ‮ name/../'; DROP TABLE sessions; --", "", 1767258001)
+	session("weird \u202e name/../'; DROP TABLE sessions; --", "", 1767258001)
 	session("line\nbreak", "", 1767258002.25)
 	n := int64(0)
-	for _, id := range []string{"20260101_090000_aaaaaa", "20260102_090000_bbbbbb", "20260103_090000_cccccc", "weird ‮ name/../'; DROP TABLE sessions; --", "line\nbreak"} {
+	for _, id := range []string{"20260101_090000_aaaaaa", "20260102_090000_bbbbbb", "20260103_090000_cccccc", "weird \u202e name/../'; DROP TABLE sessions; --", "line\nbreak"} {
 		message(id, "user", "hello from "+id, 1767258003)
 		message(id, "assistant", "reply to "+id, 1767258004.5)
 		n += 2

@@ -41,7 +41,7 @@ type Question struct {
 	Profile, Tool, Reason string
 	// Subject is the whole of what would run.
 	Subject string
-	// Covers says what "always" is about.
+	// Covers says what "always" is about; "" when an answer is about this call only.
 	Covers string
 }
 
@@ -51,15 +51,8 @@ func (c *Chat) decide(ctx context.Context, e localapi.Event) string {
 		return c.ask(ctx, e)
 	}
 	return c.Decide(ctx, Question{
-		Profile: c.Target.Profile, Tool: visible(e.Tool), Reason: visible(e.Reason), Subject: visible(subject(e)), Covers: covers(e),
+		Profile: c.Target.Profile, Tool: visible(e.Tool), Reason: visible(e.Reason), Subject: visible(subject(e)), Covers: visible(e.Covers),
 	})
-}
-
-func covers(e localapi.Event) string {
-	if e.Command != "" {
-		return "this exact command"
-	}
-	return "this tool"
 }
 
 // ask shows the whole of what would run and waits for a decision. The end of input denies. Ctrl-C interrupts the turn
@@ -69,8 +62,12 @@ func (c *Chat) ask(ctx context.Context, e localapi.Event) string {
 	for line := range strings.SplitSeq(visible(subject(e)), "\n") {
 		fmt.Fprintf(c.Notes, "    %s\n", line)
 	}
+	choices := "  [o]nce  [d]eny: "
+	if e.Covers != "" {
+		choices = "  [o]nce  [s]ession  [a]lways (" + visible(e.Covers) + ")  [d]eny: "
+	}
 	for {
-		line, err := c.Lines.Ask(ctx, "  [o]nce  [s]ession  [a]lways ("+covers(e)+", until a restart)  [d]eny: ")
+		line, err := c.Lines.Ask(ctx, choices)
 		if err != nil {
 			if err == errInterrupt {
 				c.interrupt()
@@ -78,10 +75,14 @@ func (c *Chat) ask(ctx context.Context, e localapi.Event) string {
 			}
 			return deny
 		}
-		if d, ok := decisionOf(line); ok {
+		if d, ok := decisionOf(line); ok && (e.Covers != "" || d == once || d == deny) {
 			return d
 		}
-		fmt.Fprintln(c.Notes, "  please answer o, s, a or d")
+		if e.Covers == "" {
+			fmt.Fprintln(c.Notes, "  please answer o or d: this is asked about every time")
+			continue
+		}
+		fmt.Fprintln(c.Notes, "  please answer o, s, a or d; hermes tools revoke takes an always back")
 	}
 }
 

@@ -43,10 +43,11 @@ type Chat struct {
 	// Lines asks a person; nil when there is none.
 	Lines Lines
 	// NewDisplay makes what shows a turn of a session, instead of Out and Notes; Decide asks a person about a call, instead of
-	// Lines, and returns "" when the turn ends first; Pick lets a person choose among sessions, "" is none of them. They are nil
+	// Lines, and returns "" when the turn ends first; Inquire puts a question of the agent, and ok is false then; Pick lets a person choose among sessions, "" is none of them. They are nil
 	// where there are only lines.
 	NewDisplay func(session string) Display
 	Decide     func(context.Context, Question) (decision string)
+	Inquire    func(context.Context, Inquiry) (line string, ok bool)
 	Pick       func(context.Context, []localapi.SessionInfo) (id string, err error)
 	// Choose begins the conversation with the choice of a session.
 	Choose bool

@@ -24,12 +24,16 @@ type (
 		reply string
 		err   error
 	}
-	// asked waits for a decision on answer; gone takes it back.
+	// asked waits for a decision, inquired for a line; gone takes either back.
 	asked struct {
 		question chat.Question
-		answer   chan string
+		answer   chan reaction
 	}
-	gone struct{ answer chan string }
+	inquired struct {
+		inquiry chat.Inquiry
+		answer  chan reaction
+	}
+	gone struct{ answer chan reaction }
 	// picking waits for a session's id on answer, "" is none.
 	picking struct {
 		sessions []localapi.SessionInfo
@@ -38,6 +42,12 @@ type (
 	// loopEnded: the conversation is over.
 	loopEnded struct{ err error }
 )
+
+// reaction is an answer; without ok the person interrupted instead.
+type reaction struct {
+	text string
+	ok   bool
+}
 
 // input is what the person says, or io.EOF.
 type input struct {
@@ -92,14 +102,25 @@ func (b *bridge) Break() {}
 func (b *bridge) End(reply string, err error) { b.send(turnEnded{reply, err}) }
 
 func (b *bridge) decide(ctx context.Context, q chat.Question) string {
-	answer := make(chan string, 1)
+	answer := make(chan reaction, 1)
 	b.send(asked{q, answer})
+	return b.await(ctx, answer).text
+}
+
+func (b *bridge) inquire(ctx context.Context, q chat.Inquiry) (string, bool) {
+	answer := make(chan reaction, 1)
+	b.send(inquired{q, answer})
+	r := b.await(ctx, answer)
+	return r.text, r.ok
+}
+
+func (b *bridge) await(ctx context.Context, answer chan reaction) reaction {
 	select {
-	case decision := <-answer:
-		return decision
+	case r := <-answer:
+		return r
 	case <-ctx.Done():
 		b.send(gone{answer})
-		return ""
+		return reaction{}
 	}
 }
 

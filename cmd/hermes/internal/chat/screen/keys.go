@@ -71,7 +71,7 @@ func (m *model) interrupt() tea.Cmd {
 	case !m.waiting:
 		if q := m.question; q != nil {
 			m.question = nil
-			defer func() { q.answer <- "" }() // no decision: the turn ends, and its question with it
+			defer func() { q.answer <- reaction{} }() // no decision: the turn ends, and its question with it
 		}
 		m.setInput(strings.TrimSpace(strings.Join(append(m.queue, m.input.Value()), "\n")))
 		m.queue = nil

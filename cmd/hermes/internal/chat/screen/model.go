@@ -137,7 +137,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.note(msg.line)
 	case turnBegan, turnItem, turnEnded, spinner.TickMsg:
 		return m.turnMessage(msg)
-	case asked, gone, armed:
+	case asked, inquired, gone, armed:
 		return m.questionMessage(msg)
 	case picking:
 		m.picker = newPicker(msg, m.look)

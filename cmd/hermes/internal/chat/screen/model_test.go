@@ -302,8 +302,8 @@ func TestSteer(t *testing.T) {
 	}
 }
 
-func ask(b *bench, q chat.Question) chan string {
-	answer := make(chan string, 1)
+func ask(b *bench, q chat.Question) chan reaction {
+	answer := make(chan reaction, 1)
 	b.do(turnBegan{"s"}, asked{q, answer})
 	return answer
 }
@@ -324,12 +324,12 @@ func TestQuestion(t *testing.T) {
 			t.Fatalf("not the whole command:\n%s", got)
 		}
 		shownAndQuiet(b)
-		b.shows("[a]lways (this exact command,")
+		b.shows("[a]lways (this exact command)")
 		b.press("enter", "x", key)
 		select {
 		case got := <-answer:
-			if got != want {
-				t.Errorf("%s decided %q", key, got)
+			if got != (reaction{want, true}) {
+				t.Errorf("%s decided %+v", key, got)
 			}
 		default:
 			t.Errorf("%s decided nothing", key)
@@ -363,13 +363,62 @@ func TestTypingIsNoAnswer(t *testing.T) {
 	}
 	shownAndQuiet(b)
 	b.press("ctrl+c")
-	if got := <-answer; got != "" || len(b.interrupts) != 1 {
-		t.Errorf("Ctrl-C decided %q", got)
+	if got := <-answer; got.ok || got.text != "" || len(b.interrupts) != 1 {
+		t.Errorf("Ctrl-C decided %+v", got)
 	}
 	answer = ask(b, chat.Question{Subject: "x"})
 	b.do(gone{answer})
 	if b.question != nil {
 		t.Error("a question that is gone still asks")
+	}
+}
+
+// TestQuestionAboutOneCall: where an answer covers nothing else, no key says that it does.
+func TestQuestionAboutOneCall(t *testing.T) {
+	b := newBench(t, Options{})
+	answer := ask(b, chat.Question{Subject: "sudo x"})
+	shownAndQuiet(b)
+	if strings.Contains(b.shown(), "lways") {
+		t.Errorf("always is offered:\n%s", b.shown())
+	}
+	b.press("a", "s")
+	if len(answer) != 0 {
+		t.Error("it was answered")
+	}
+}
+
+// TestInquiry: a question of the agent takes a line, an empty one as well, and none that was typed before it was read.
+func TestInquiry(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(b *bench)
+		want reaction
+	}{
+		"a line":    {func(b *bench) { b.typeText("blue d"); b.press("enter") }, reaction{"blue d", true}},
+		"empty":     {func(b *bench) { b.press("enter") }, reaction{"", true}},
+		"interrupt": {func(b *bench) { b.press("ctrl+c") }, reaction{}},
+	} {
+		b := newBench(t, Options{})
+		answer := make(chan reaction, 1)
+		b.do(turnBegan{"s"}, inquired{chat.Inquiry{Profile: "alice", Text: "Which one?", Options: []string{"red", "blue"}}, answer})
+		b.shows("? alice asks: Which one?", "    2  blue")
+		b.press("enter")
+		if len(answer) != 0 {
+			t.Fatalf("%s: answered before it could be read", name)
+		}
+		shownAndQuiet(b)
+		b.shows("a number, or your own words")
+		c.do(b)
+		select {
+		case got := <-answer:
+			if got != c.want {
+				t.Errorf("%s: %+v", name, got)
+			}
+		default:
+			t.Errorf("%s: no answer", name)
+		}
+		if b.input.Value() != "" || len(b.queue) != 0 {
+			t.Errorf("%s: input %q, queue %q", name, b.input.Value(), b.queue)
+		}
 	}
 }
 
@@ -469,7 +518,7 @@ func TestLiveRegionFits(t *testing.T) {
 			}
 		}
 		check()
-		b.do(asked{chat.Question{Subject: "x", Covers: "this tool"}, make(chan string, 1)})
+		b.do(asked{chat.Question{Subject: "x", Covers: "this tool"}, make(chan reaction, 1)})
 		check()
 		b.do(picking{[]localapi.SessionInfo{{ID: "1"}, {ID: "2"}}, make(chan string, 1)})
 		check()

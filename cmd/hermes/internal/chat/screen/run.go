@@ -46,7 +46,7 @@ func run(ctx context.Context, c *chat.Chat, o Options, loop func(context.Context
 	defer cancel()
 	interrupts := make(chan os.Signal, 1)
 	b := &bridge{said: make(chan input, 1), session: func() string { return c.Session }}
-	c.Lines, c.Notes, c.NewDisplay, c.Decide, c.Pick = b, b, b.display, b.decide, b.pick
+	c.Lines, c.Notes, c.NewDisplay, c.Decide, c.Inquire, c.Pick = b, b, b.display, b.decide, b.inquire, b.pick
 	c.Interrupts = interrupts
 
 	ended := make(chan struct{})

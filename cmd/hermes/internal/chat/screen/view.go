@@ -76,7 +76,7 @@ func (m *model) bottom() ([]string, *tea.Cursor) {
 	}
 	if m.question != nil {
 		out = append(out, m.choices()...)
-		if m.question.armed {
+		if m.question.armed && !m.question.open {
 			return out, nil
 		}
 	}
