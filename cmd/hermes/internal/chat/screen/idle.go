@@ -66,9 +66,7 @@ func (m *model) idleMessage(msg tea.Msg) tea.Cmd {
 // lookAt asks for the count of messages, and for the messages only when it has changed.
 func (m *model) lookAt(number int) tea.Cmd {
 	session, known, last := m.session, m.idle.known, m.idle.last
-	m.background.Add(1)
 	return func() tea.Msg {
-		defer m.background.Done()
 		head, err := m.api.head(m.ctx, session)
 		if err != nil || head.Messages == known {
 			return looked{number: number, messages: known, last: last, err: err}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"sync"
 	"time"
 
 	"charm.land/bubbles/v2/spinner"
@@ -35,7 +34,6 @@ type model struct {
 	signals    <-chan os.Signal
 	start      tea.Cmd
 	started    bool
-	background sync.WaitGroup // what the screen itself asks
 
 	width, height int
 	session       string

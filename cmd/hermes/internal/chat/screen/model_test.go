@@ -351,8 +351,10 @@ func TestTypingIsNoAnswer(t *testing.T) {
 	b.press("enter")
 	b.print.lines, b.print.flying = nil, 0
 	b.do(armed{stale})
+	before := b.question.restarts
 	b.typeText("d")
-	if len(answer) != 0 || b.input.Value() != "alsod" || len(b.queue) != 0 {
+	b.do(armed{before})
+	if b.question.armed || len(answer) != 0 || b.input.Value() != "alsod" || len(b.queue) != 0 {
 		t.Fatalf("answered %d, input %q, queue %q", len(answer), b.input.Value(), b.queue)
 	}
 	shownAndQuiet(b)

@@ -69,7 +69,6 @@ func run(ctx context.Context, c *chat.Chat, o Options, loop func(context.Context
 	if m.started {
 		<-ended
 	}
-	m.background.Wait()
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return fmt.Errorf("hermes chat broke: %w", err)

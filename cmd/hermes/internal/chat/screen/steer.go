@@ -21,9 +21,7 @@ func (m *model) steerNow(text string) tea.Cmd {
 		return nil
 	}
 	session := m.turn.session
-	m.background.Add(1)
 	return func() tea.Msg {
-		defer m.background.Done()
 		ok, err := m.api.steer(m.ctx, session, text)
 		return steered{text, ok, err}
 	}
