@@ -20,10 +20,11 @@ type firstFrame struct {
 	tell func()
 }
 
-// framesOf watches what is written to a terminal. What is no file has no size and so no frames of one.
+// framesOf watches what is written to a terminal. What is no file has no size, so there is nothing to wait for.
 func framesOf(out io.Writer, send func(tea.Msg)) io.Writer {
 	file, ok := out.(*os.File)
 	if !ok {
+		go send(framed{})
 		return out
 	}
 	return &firstFrame{File: file, tell: func() { go send(framed{}) }} // the writer holds what sending may wait for

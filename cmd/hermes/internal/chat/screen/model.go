@@ -33,7 +33,6 @@ type model struct {
 	interrupts chan<- os.Signal
 	signals    <-chan os.Signal
 	start      tea.Cmd
-	started    bool
 
 	width, height int
 	session       string
@@ -74,7 +73,6 @@ func newModel(o Options, profile string) *model {
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	m.started = true
 	return tea.Batch(m.start, m.input.Focus(), m.nextSignal())
 }
 

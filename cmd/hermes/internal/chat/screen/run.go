@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -50,10 +51,14 @@ func run(ctx context.Context, c *chat.Chat, o Options, loop func(context.Context
 	c.Interrupts = interrupts
 
 	ended := make(chan struct{})
+	var begun atomic.Bool // also by its end: a program that ends at once may never begin the conversation
 	m := newModel(o, c.Target.Profile)
 	m.said, m.interrupts, m.api = b.said, interrupts, sessions{c.Client, c.Target.Profile}
 	m.ctx = ctx
 	m.start = func() tea.Msg {
+		if !begun.CompareAndSwap(false, true) {
+			return nil
+		}
 		defer close(ended)
 		return loopEnded{loop(ctx)}
 	}
@@ -66,7 +71,7 @@ func run(ctx context.Context, c *chat.Chat, o Options, loop func(context.Context
 	b.send = p.Send
 	_, err := p.Run()
 	cancel()
-	if m.started {
+	if !begun.CompareAndSwap(false, true) {
 		<-ended
 	}
 	switch {
