@@ -25,7 +25,6 @@ type printer struct {
 	flying int // lines at the front that are on their way
 	last   kind
 	ready  bool // there is a live region to print above
-	blank  bool // the last line was empty
 }
 
 // add takes lines of a kind; those of another kind than the last, and blocks of a reply, stand apart.
