@@ -1,12 +1,12 @@
 package chat
 
-import "hermes.dev/hermes/cmd/hermes/internal/chat/safetext"
+import (
+	"hermes.dev/hermes/cmd/hermes/internal/chat/safetext"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
+)
 
-// PickProfile decides which of some profiles is meant: the one wanted, the only one, or the one named default. where
-// completes "there is no profile NAME".
-func PickProfile(names []string, wanted, where string) (string, error) {
-	return pick(names, wanted, where)
-}
+// Target is the profile that is talked with.
+type Target = reach.Target
 
 // Visible makes text from outside harmless for a terminal.
 func Visible(s string) string { return safetext.Visible(s) }
