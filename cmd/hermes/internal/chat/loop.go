@@ -11,8 +11,13 @@ import (
 // Loop talks until the person leaves.
 func (c *Chat) Loop(ctx context.Context) error {
 	fmt.Fprintf(c.Notes, "Talking with %s. /help lists commands, /quit or Ctrl-D leaves.\n", visible(c.Target.Profile))
-	if c.Session != "" {
+	switch {
+	case c.Session != "":
 		if err := c.resume(ctx, c.Session); err != nil {
+			return err
+		}
+	case c.Choose:
+		if err := c.resumeCommand(ctx, ""); err != nil {
 			return err
 		}
 	}
