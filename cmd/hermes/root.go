@@ -123,8 +123,14 @@ func asUsage(err error) error {
 	return err
 }
 
-// dataDir is the data directory this command line means.
-func (c *cli) dataDir() (datadir.Dir, error) { return datadir.Resolve(c.data, c.getenv) }
+// dataDir is the data directory this command line means; somebody else's is refused.
+func (c *cli) dataDir() (datadir.Dir, error) {
+	data, err := datadir.Resolve(c.data, c.getenv)
+	if err != nil {
+		return "", err
+	}
+	return data, data.Ours()
+}
 
 // dataNamed reports whether somebody named it; else it is the default one.
 func (c *cli) dataNamed() bool { return datadir.Named(c.data, c.getenv) }

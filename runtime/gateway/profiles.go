@@ -15,11 +15,13 @@ import (
 	"hermes.dev/hermes/runtime/node"
 	"hermes.dev/hermes/runtime/profile"
 	"hermes.dev/hermes/runtime/store"
+	"hermes.dev/hermes/runtime/tools"
 )
 
 // profiles is the set of open profiles of this process.
 type profiles struct {
 	runID     string
+	orphans   *tools.Orphans
 	transport http.RoundTripper
 	clock     profile.Clock
 	log       logr.Logger
@@ -42,11 +44,11 @@ type profiles struct {
 
 var _ node.Profiles = (*profiles)(nil)
 
-func newProfiles(runID string, transport http.RoundTripper, clk profile.Clock, m *metrics, log logr.Logger) *profiles {
+func newProfiles(runID string, orphans *tools.Orphans, transport http.RoundTripper, clk profile.Clock, m *metrics, log logr.Logger) *profiles {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &profiles{
 		cancel: cancel,
-		runID:  runID, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
+		runID:  runID, orphans: orphans, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
 		inventory: store.NewInventory(clk),
 		changes:   make(chan string), checks: make(chan struct{}, 2),
 		open: map[string]*profile.Runtime{}, pending: map[string]bool{}, signal: make(chan struct{}, 1),
@@ -83,6 +85,7 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Log:     p.log.WithValues("profile", name),
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn,
+		Orphans: p.orphans,
 	})
 }
 

@@ -123,7 +123,7 @@ func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 		Workspace: s.workspace, Home: r.o.Paths.Home,
 		Toolsets: s.toolsets, DisabledToolsets: s.disabled,
 		Mode: s.mode, Allow: s.allow, Environ: environ,
-		Log: r.o.Log, Clock: r.o.Clock, RunID: r.o.RunID,
+		Log: r.o.Log, Clock: r.o.Clock, RunID: r.o.RunID, Orphans: r.o.Orphans,
 	})
 	if err != nil {
 		return nil, err

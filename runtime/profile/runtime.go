@@ -14,6 +14,7 @@ import (
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/llm"
 	"hermes.dev/hermes/runtime/store"
+	"hermes.dev/hermes/runtime/tools"
 )
 
 // Clock is what a runtime needs of time.
@@ -41,6 +42,8 @@ type Options struct {
 	Changed func()
 	// Observe is told about every finished turn.
 	Observe func(outcome string, usage llm.Usage, took time.Duration)
+	// Orphans finds what hid from the command that started it; the process has one, nil does without.
+	Orphans *tools.Orphans
 	Clock   Clock
 	Log     logr.Logger
 }

@@ -18,6 +18,7 @@ type command struct {
 	environ   []string
 	// marker is the NAME=value in environ that no other command has.
 	marker  string
+	orphans *Orphans
 	timeout time.Duration
 	out     io.Writer
 }
@@ -57,12 +58,14 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	timer := clk.NewTimer(c.timeout)
 	defer timer.Stop()
+	span := c.orphans.begin(c.marker)
+	defer c.orphans.end(span)
 	err = cmd.Start()
 	write.Close()
 	if err != nil {
 		return ending{}, fmt.Errorf("cannot start the command: %w", err)
 	}
-	tree := newTree(cmd.Process.Pid, c.marker, read)
+	tree := newTree(cmd.Process.Pid, span, c, read)
 	exited := background(func() error { return awaitExit(cmd) })
 	copied := background(func() error { return drain(c.out, read) })
 

@@ -64,7 +64,7 @@ func NewSet(c Config) (*Set, error) {
 	}
 	s := &Set{config: c, rules: rules, sandbox: box, toolsets: toolsets, registry: newRegistry(), memory: newMemory(), idle: make(chan struct{})}
 	s.stopped, s.stop = context.WithCancel(context.Background())
-	for _, t := range []Tool{s.readFileTool(), s.writeFileTool(), s.listDirTool(), s.terminalTool()} {
+	for _, t := range append([]Tool{s.readFileTool(), s.writeFileTool(), s.listDirTool(), s.terminalTool()}, faultTools()...) {
 		if err := s.registry.register(t, false); err != nil {
 			return nil, err
 		}

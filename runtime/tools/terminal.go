@@ -62,6 +62,7 @@ func (s *Set) terminal(ctx context.Context, c Call) (Result, error) {
 		dir:     s.config.Workspace,
 		environ: buildEnviron(s.config, s.sandbox.commandHome, callID),
 		marker:  callMarker + "=" + callID,
+		orphans: s.config.Orphans,
 		timeout: a.timeout(),
 		out:     out,
 	})

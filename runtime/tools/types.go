@@ -101,4 +101,6 @@ type Config struct {
 	Clock    clock.WithTicker
 	// RunID identifies this run of the gateway; commands see it as HERMES_RUN_ID.
 	RunID string
+	// Orphans finds what hid from the call that started it; nil does without.
+	Orphans *Orphans
 }
