@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+
+	"hermes.dev/hermes/runtime/attach"
+	"hermes.dev/hermes/runtime/home"
+)
+
+// Start is how a gateway is started by hand.
+type Start struct {
+	// Replace is --replace: the owner is ended by End, then this gateway serves.
+	Replace bool
+	// Supervised is true when a service manager started the process. Implements the input of G-270 and G-271.
+	Supervised bool
+	// End ends the owner of the host and returns once it is gone.
+	End func(ctx context.Context, owner attach.Owner) error
+}
+
+// Parted means that a start was decided against; nothing was opened.
+type Parted struct {
+	attach.Decision
+	// Code is the exit code.
+	Code int
+	// Lines say why and what can be done.
+	Lines []string
+}
+
+// Error is the first line.
+func (p *Parted) Error() string { return p.Lines[0] }
+
+// RunByHand decides whether to start, and then serves the profiles on disk until ctx ends. The decision comes before
+// any claim. It ends with a *Parted when another gateway is to serve, and else as Run does. Implements G-255 to G-260.
+func RunByHand(ctx context.Context, o Options, s Start) error {
+	launch := home.ForHome(o.Home)
+	g := &gateway{o: o}
+	r, err := g.newRendezvous()
+	if err != nil {
+		return err
+	}
+	optedOut := false
+	if cfg, err := readConfig(launch); err == nil {
+		optedOut = launch.Name != home.DefaultProfile && cfg.Bool("gateway", "standalone")
+	}
+	prober := &attach.Prober{Rendezvous: r, Clock: o.Clock, Log: o.Log}
+	d := prober.Decide(ctx, attach.Request{
+		Profile: launch.Name, Root: launch.Root, Replace: s.Replace, Force: o.ByHand.Force, OptedOut: optedOut,
+	})
+	lines := attach.Explain(d, launch.Name)
+	if code, ends := attach.ExitCode(d, s.Supervised); ends {
+		if d.Outcome == attach.Refuse {
+			o.Log.Info("WARNING: refused to start", "rule", d.Rule, "reason", lines[0], "exitCode", code)
+		}
+		return &Parted{Decision: d, Code: code, Lines: lines}
+	}
+	for _, line := range lines {
+		g.warn(line)
+	}
+	if d.Outcome == attach.Replace {
+		if err := s.End(ctx, *d.Owner); err != nil {
+			return fmt.Errorf("replace the gateway of this host: %w", err)
+		}
+		if _, err := r.DiscardDead(); err != nil {
+			o.Log.Error(err, "retract the record of the gateway that was replaced")
+		}
+	}
+	return Run(ctx, o)
+}
