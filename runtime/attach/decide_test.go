@@ -125,7 +125,7 @@ func TestExplain(t *testing.T) {
 		d    Decision
 		want []string
 	}{
-		"attach":    {Decision{Outcome: Attach, Owner: owner, Served: known("ops", "coder")}, []string{"pid 7", "launched as ops", "coder, ops", "hermes -p ops gateway status"}},
+		"attach":    {Decision{Outcome: Attach, Owner: owner, Served: known("ops", "coder")}, []string{"pid 7", "launched as ops", "coder, ops", "hermes gateway status -p ops"}},
 		"transient": {Decision{Outcome: Refuse, Transient: true, Owner: owner}, []string{"not published yet", "nothing was started", "supervisor", "--replace", "--force", "migrate --multiplex"}},
 		"permanent": {Decision{Outcome: Refuse, Owner: owner, Served: known("ops")}, []string{"does not serve profile coder", "--replace", "--force", "migrate --multiplex"}},
 		"converge":  {Decision{Outcome: Start, Converge: true, Owner: owner, Served: known("ops")}, []string{"migrate --multiplex"}},

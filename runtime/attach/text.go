@@ -31,12 +31,12 @@ func names(profiles []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Command is a hermes command line for a launch profile.
+// Command is a hermes command line about a profile's gateway.
 func Command(profile, verb string) string {
 	if profile == "" || profile == "default" {
-		return "hermes " + verb
+		return "hermes gateway " + verb
 	}
-	return "hermes -p " + profile + " " + verb
+	return "hermes gateway " + verb + " -p " + profile
 }
 
 // Explain says for people what a decision means and what they can do, one line an item; empty when the process goes on
@@ -46,7 +46,7 @@ func Explain(d Decision, profile string) []string {
 	case d.Outcome == Attach:
 		return []string{
 			fmt.Sprintf("profile %s is served already: %s", profile, Line(*d.Owner, d.Served)),
-			"nothing was started; manage it with " + Command(d.Owner.Profile, "gateway status") + ", restart or stop",
+			"nothing was started; manage it with " + Command(d.Owner.Profile, "status") + ", restart or stop",
 		}
 	case d.Outcome == Refuse && d.Transient:
 		return []string{

@@ -16,6 +16,9 @@ type Start struct {
 	Supervised bool
 	// End ends the owner of the host and returns once it is gone.
 	End func(ctx context.Context, owner attach.Owner) error
+	// Guard, if set, is asked before a start that the decision allows; its error ends it. Implements the later guards of
+	// G-272, which are skipped for a supervised process (G-271).
+	Guard func(ctx context.Context) error
 }
 
 // Parted means that a start was decided against; nothing was opened.
@@ -63,6 +66,11 @@ func RunByHand(ctx context.Context, o Options, s Start) error {
 		}
 		if _, err := r.DiscardDead(); err != nil {
 			o.Log.Error(err, "retract the record of the gateway that was replaced")
+		}
+	}
+	if s.Guard != nil && !s.Supervised && d.Outcome == attach.Start {
+		if err := s.Guard(ctx); err != nil {
+			return err
 		}
 	}
 	return Run(ctx, o)
