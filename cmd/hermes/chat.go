@@ -94,6 +94,7 @@ func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 		return err
 	}
 	client := localapi.NewClient(target.Socket, target.Gateway)
+	client.Patience = restartPatience
 	defer client.Close()
 	if target.Profile == "" {
 		if target.Profile, err = chat.PickServed(ctx, client, f.profile, target.Socket); err != nil {

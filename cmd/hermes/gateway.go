@@ -58,7 +58,7 @@ change; then the last line on standard error is "hermes-refusal: REASON: what to
 			o.Log = c.gatewayLog(logDir)
 			restart, stop := restartSignal()
 			defer stop()
-			o.Restart = restart
+			o.Restart, o.InheritedAPI = restart, c.inheritedAPI()
 			if c.declared(cmd) {
 				if by.replace || by.force || by.profile != "" {
 					return exit.Usagef("--replace, --force and -p are for a gateway without --name")

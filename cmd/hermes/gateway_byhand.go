@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
@@ -120,10 +122,24 @@ func restartSignal() (asked <-chan struct{}, stop func()) {
 	}
 }
 
+// apiSocketVariable numbers the API socket that the run before left open in this process.
+const apiSocketVariable = "HERMES_GATEWAY_API_FD"
+
+// inheritedAPI is that socket, nil when there is none. The variable goes: nobody else is to take the number for theirs.
+func (c *cli) inheritedAPI() *os.File {
+	fd, err := strconv.Atoi(c.getenv(apiSocketVariable))
+	if err != nil || fd < 3 {
+		return nil
+	}
+	_ = os.Unsetenv(apiSocketVariable)
+	return os.NewFile(uintptr(fd), "gateway-api.sock")
+}
+
 // followed lets a gateway that was asked to restart be followed by the program that is installed now, in the same process:
 // its supervisor sees no end, and nobody can come between.
 func (c *cli) followed(err error) error {
-	if !gateway.IsRestart(err) {
+	var restart *gateway.Restart
+	if !errors.As(err, &restart) {
 		return err
 	}
 	program, execErr := os.Executable()
@@ -132,5 +148,12 @@ func (c *cli) followed(err error) error {
 	}
 	program = strings.TrimSuffix(program, " (deleted)") // the program was replaced; its successor has the name
 	args := slices.DeleteFunc(slices.Clone(os.Args), func(a string) bool { return a == "--replace" || a == "--replace=true" })
-	return fmt.Errorf("restart: %w", syscall.Exec(program, args, os.Environ()))
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, apiSocketVariable+"=") })
+	if restart.API != nil {
+		fd := restart.API.Fd()
+		if _, err := unix.FcntlInt(fd, unix.F_SETFD, 0); err == nil {
+			env = append(env, fmt.Sprintf("%s=%d", apiSocketVariable, fd))
+		}
+	}
+	return fmt.Errorf("restart: %w", syscall.Exec(program, args, env))
 }

@@ -26,6 +26,9 @@ import (
 // startMargin is what a restart may take beyond the stop: starting and answering.
 const startMargin = 90 * time.Second
 
+// restartPatience is how long a chat waits for a gateway that restarts.
+const restartPatience = defaultDrain + startMargin
+
 func newGatewayRestart(c *cli) *cobra.Command {
 	var wait, all bool
 	var f hostFlags

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -140,11 +139,27 @@ func (g *gateway) otherGateway(paths home.Paths) bool {
 	return ok && record.PID != os.Getpid() && host.ProcessLiveness(record.Process()) != host.Dead
 }
 
-// errRestart ends a run that shall be followed by another one of the same command line.
-var errRestart = errors.New("the gateway was asked to restart")
+// Restart ends a run that shall be followed by another one of the same command line. Implements G-289.
+type Restart struct {
+	// API is the listening API socket, for Options.InheritedAPI of the run that follows; nil when it could not be kept.
+	API *os.File
+}
 
-// IsRestart reports whether Run ended because a restart was asked for. Implements G-289.
-func IsRestart(err error) bool { return errors.Is(err, errRestart) }
+// Error says what happened.
+func (*Restart) Error() string { return "the gateway was asked to restart" }
+
+// handOver keeps the API socket for the run that follows: who connects from now on waits for that one.
+func (g *gateway) handOver() {
+	if !g.restarting.Load() {
+		return
+	}
+	file, err := g.api.HandOver()
+	if err != nil {
+		g.o.Log.Error(err, "clients are refused until the next run answers")
+		return
+	}
+	g.handedOver = file
+}
 
 // awaitRestart turns a request to restart into a stop that is followed by another run. Implements G-289.
 func (g *gateway) awaitRestart(ctx context.Context) {

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/runtime/host"
@@ -52,11 +54,21 @@ func runChild(home string) int {
 			}
 		}
 	}()
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil { // the starting gun
-		return 3
+	if os.Getenv(againVariable) == "" {
+		if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil { // the starting gun
+			return 3
+		}
+	}
+	asked, restart := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	go func() { <-asked; restart <- struct{}{} }()
+	o.Restart = restart
+	if fd, err := strconv.Atoi(os.Getenv(apiVariable)); err == nil {
+		o.InheritedAPI = os.NewFile(uintptr(fd), "api")
 	}
 	err := RunByHand(ctx, o, Start{Supervised: true})
 	var parted *Parted
+	var again *Restart
 	var refusal *Refusal
 	switch {
 	case errors.As(err, &parted):
@@ -65,6 +77,8 @@ func runChild(home string) int {
 	case errors.As(err, &refusal):
 		fmt.Println(refusal.Error())
 		return refusal.Code
+	case errors.As(err, &again):
+		return follow(again)
 	case err != nil:
 		fmt.Println(err)
 		return 1
@@ -72,10 +86,33 @@ func runChild(home string) int {
 	return 0
 }
 
+// apiVariable numbers the API socket of the run before.
+const apiVariable = "HERMES_GATEWAY_TEST_API_FD"
+
+// follow makes this process the next run, as cmd/hermes does.
+func follow(r *Restart) int {
+	self, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	fd := r.API.Fd()
+	if _, err := unix.FcntlInt(fd, unix.F_SETFD, 0); err != nil {
+		return 1
+	}
+	if err := errors.Join(os.Setenv(apiVariable, strconv.Itoa(int(fd))), os.Setenv(againVariable, "1")); err != nil {
+		return 1
+	}
+	fmt.Println(syscall.Exec(self, os.Args, os.Environ()))
+	return 1
+}
+
+// againVariable says that the starting gun was heard already.
+const againVariable = "HERMES_GATEWAY_TEST_AGAIN"
+
 func byHandOptions(home, locks string) Options {
 	return Options{
-		Home: home, Namespace: "default", Name: "default", RunID: fmt.Sprint("run-", os.Getpid()), LockDir: locks, TempDir: os.TempDir(),
-		Supervisor: host.SupervisorExternal, Clock: clock.RealClock{}, Log: logr.Discard(), ByHand: &ByHand{},
+		Home: home, Namespace: "default", Name: "default", RunID: fmt.Sprintf("run-%d-%d", os.Getpid(), time.Now().UnixNano()), LockDir: locks, TempDir: os.TempDir(),
+		Supervisor: host.SupervisorExternal, Clock: clock.RealClock{}, Log: logr.Discard(), ByHand: &ByHand{}, DrainTimeout: 30 * time.Second,
 	}
 }
 

@@ -55,6 +55,8 @@ type Options struct {
 	ByHand *ByHand
 	// Restart asks for a restart after the drain: Run then ends with an error for which IsRestart is true. Nil never asks.
 	Restart <-chan struct{}
+	// InheritedAPI is the API socket of the run that this one follows in the same process; nil for none.
+	InheritedAPI *os.File
 	// Argv of the process, for the pid record.
 	Argv  []string
 	Clock profile.Clock
@@ -82,6 +84,8 @@ type gateway struct {
 	disk             *disk
 	standaloneReason string
 	restarting       atomic.Bool
+	// handedOver is the API socket for the run that follows this one.
+	handedOver *os.File
 }
 
 // Run serves until ctx ends or a drain was asked for over the control socket, then
@@ -110,7 +114,7 @@ func Run(ctx context.Context, o Options) error {
 	background.Wait()
 	err := g.shutdown()
 	if g.restarting.Load() {
-		return errors.Join(err, errRestart)
+		return errors.Join(err, &Restart{API: g.handedOver})
 	}
 	return err
 }
@@ -158,7 +162,7 @@ func (g *gateway) open() error {
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
 	g.profiles = newProfiles(o.RunID, o.Orphans, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
 	api, err := localapi.Serve(localapi.Config{
-		Home: o.Home, TempDir: o.TempDir, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
+		Home: o.Home, TempDir: o.TempDir, Inherited: o.InheritedAPI, Closed: true, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})
 	if err != nil {
 		return errors.Join(refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "open the API socket: %w", err), g.closeAll())
@@ -175,10 +179,11 @@ func (g *gateway) open() error {
 	}
 	if g.disk != nil {
 		g.disk.reconcile(context.Background())
-		return nil
+	} else {
+		g.claimRendezvous()
+		g.openKnown(previous.ServedProfiles)
 	}
-	g.claimRendezvous()
-	g.openKnown(previous.ServedProfiles)
+	g.api.Open() // now that there is somebody to ask
 	return nil
 }
 
@@ -283,6 +288,7 @@ func (g *gateway) shutdown() error {
 			g.o.Log.Error(err, "retract rendezvous record")
 		}
 	}
+	g.handOver()
 	drain, cancel := context.WithTimeout(context.Background(), g.o.DrainTimeout)
 	left := g.profiles.drain(drain)
 	cancel()

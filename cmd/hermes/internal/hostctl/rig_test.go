@@ -55,8 +55,9 @@ func runChild(locks string, args []string) int {
 		ByHand: &gateway.ByHand{Force: slices.Contains(args, "--force"), Rescan: 50 * time.Millisecond},
 	}, gateway.Start{Supervised: true, Replace: slices.Contains(args, "--replace"), End: h.End})
 	var parted *gateway.Parted
+	var restarted *gateway.Restart
 	switch {
-	case gateway.IsRestart(err):
+	case errors.As(err, &restarted):
 		self, _ := os.Executable()
 		fmt.Println(syscall.Exec(self, os.Args, os.Environ()))
 		return 1
