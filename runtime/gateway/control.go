@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"hermes.dev/hermes/runtime/host"
 	"hermes.dev/hermes/runtime/localapi"
@@ -80,7 +81,13 @@ func (c control) Unserve(ctx context.Context, name string) error {
 var errDeclared = errors.New("the profiles of this gateway are declared: set spec.suspended of the Profile instead")
 
 // backend gives the local API the open profiles.
-type backend struct{ p *profiles }
+type backend struct {
+	p        *profiles
+	draining *atomic.Bool
+}
+
+// Stopping says that profiles are being closed.
+func (b backend) Stopping() bool { return b.draining.Load() }
 
 // Profile implements localapi.Backend.
 func (b backend) Profile(name string) (localapi.Profile, bool) {

@@ -162,7 +162,7 @@ func (g *gateway) open() error {
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
 	g.profiles = newProfiles(o.RunID, o.Orphans, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
 	api, err := localapi.Serve(localapi.Config{
-		Home: o.Home, TempDir: o.TempDir, Inherited: o.InheritedAPI, Closed: true, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
+		Home: o.Home, TempDir: o.TempDir, Inherited: o.InheritedAPI, Closed: true, Backend: backend{g.profiles, &g.draining}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})
 	if err != nil {
 		return errors.Join(refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "open the API socket: %w", err), g.closeAll())

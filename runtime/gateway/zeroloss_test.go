@@ -46,6 +46,31 @@ func (o *ownerless) watch(ctx context.Context, home string, ready chan<- string)
 // TestZeroLossRestart: under a stream of messages a gateway restarts three times. Turns in flight finish, messages that
 // come meanwhile wait for the successor, none is lost or answered twice, and nobody owns the home for at most 2 s.
 func TestZeroLossRestart(t *testing.T) {
+	t.Run("the same process goes on", func(t *testing.T) {
+		zeroLoss(t, func(gw *child, _, _ string) *child {
+			if err := gw.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+				t.Fatal(err)
+			}
+			return gw
+		})
+	})
+	t.Run("another process follows, as under the engine", func(t *testing.T) {
+		zeroLoss(t, func(gw *child, root, locks string) *child {
+			if _, err := host.NewClient(root).Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if code := gw.wait(t); code != 0 {
+				t.Fatalf("ended with %d", code)
+			}
+			next := startChild(t, root, locks)
+			next.fire(t)
+			return next
+		})
+	})
+}
+
+func zeroLoss(t *testing.T, restart func(gw *child, root, locks string) *child) {
+	t.Helper()
 	const restarts, talkers, slow = 3, 6, 120 * time.Millisecond
 	model, err := fakemodel.Start("")
 	if err != nil {
@@ -112,9 +137,7 @@ func TestZeroLossRestart(t *testing.T) {
 	}
 	for range restarts {
 		awaitTurn(t, root)
-		if err := gw.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
-			t.Fatal(err)
-		}
+		gw = restart(gw, root, locks)
 		awaitRun(t, runs)
 	}
 	awaitTurn(t, root)

@@ -14,12 +14,12 @@ import (
 // meanwhile waits in the kernel's queue of the socket, which outlives this process when its successor inherits it.
 type gate struct {
 	*net.UnixListener
-	opened, held, closed chan struct{}
-	open, hold, close    sync.Once
+	opened, held, emptied, closed chan struct{}
+	open, hold, empty, close      sync.Once
 }
 
 func newGate(l *net.UnixListener) *gate {
-	return &gate{UnixListener: l, opened: make(chan struct{}), held: make(chan struct{}), closed: make(chan struct{})}
+	return &gate{UnixListener: l, opened: make(chan struct{}), held: make(chan struct{}), emptied: make(chan struct{}), closed: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
@@ -35,6 +35,7 @@ func (g *gate) Accept() (net.Conn, error) {
 		if err == nil {
 			return conn, nil
 		}
+		g.empty.Do(func() { close(g.emptied) })
 		<-g.closed
 		return nil, net.ErrClosed
 	default:
@@ -62,6 +63,29 @@ func (s *Server) HandOver() (*os.File, error) {
 	s.gate.hold.Do(func() { close(s.gate.held) })
 	s.server.SetKeepAlivesEnabled(false)
 	return file, s.gate.SetDeadline(time.Now()) // wakes an Accept that waits
+}
+
+// emptyWithin is ample for accepting whoever waits in a queue that nobody can join any more.
+const emptyWithin = 50 * time.Millisecond
+
+// turnAway makes the address go first, so that nobody can connect any more, and then lets everybody in who has: they are
+// answered, and not cut off with a request that nobody read.
+func (s *Server) turnAway(ctx context.Context) {
+	select {
+	case <-s.gate.opened:
+	default:
+		return
+	}
+	s.socket.Unlink()
+	s.server.SetKeepAlivesEnabled(false)
+	if err := s.gate.SetDeadline(time.Now().Add(emptyWithin)); err != nil {
+		return
+	}
+	s.gate.hold.Do(func() { close(s.gate.held) })
+	select {
+	case <-s.gate.emptied:
+	case <-ctx.Done():
+	}
 }
 
 // waiting is between two attempts to reach a gateway that restarts.

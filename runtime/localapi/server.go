@@ -87,6 +87,9 @@ func (s *Server) Path() string { return s.socket.Path() }
 
 // Close takes no new requests, waits for those in flight until ctx ends, and removes the socket if it is still ours.
 func (s *Server) Close(ctx context.Context) error {
+	if !s.handedOver {
+		s.turnAway(ctx)
+	}
 	err := s.server.Shutdown(ctx)
 	if err != nil {
 		err = s.server.Close()
