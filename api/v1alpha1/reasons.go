@@ -61,6 +61,13 @@ const (
 	// ReasonModelUnreachable means the model did not answer the last turn, also after retries: no connection, a timeout or a server error. Remedy: start or reach the server that the message names, then say something; a turn that succeeds clears it.
 	ReasonModelUnreachable = "ModelUnreachable"
 
+	// ReasonBackedUp means the newest backup of the profile is verified and no scheduled one is missing. Remedy: none needed.
+	ReasonBackedUp = "BackedUp"
+	// ReasonBackupPending means the profile's first backup has not been made yet. Remedy: wait.
+	ReasonBackupPending = "BackupPending"
+	// ReasonBackupFailed means the last scheduled backup could not be made or did not pass its check; older ones are untouched. Remedy: change what the message names; it is tried again after 15 minutes.
+	ReasonBackupFailed = "BackupFailed"
+
 	// ReasonRunning means the gateway's process runs and answers. Remedy: none needed.
 	ReasonRunning = "Running"
 	// ReasonStarting means the process was started and has not answered yet. Remedy: wait.

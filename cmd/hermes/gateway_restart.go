@@ -85,15 +85,7 @@ func (c *cli) restartsByHand(cmd *cobra.Command, args []string, f hostFlags, all
 }
 
 func (c *cli) restartGateway(ctx context.Context, name string, wait bool) error {
-	client, err := c.client()
-	if err != nil {
-		return err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return err
-	}
-	api, err := client.Hermes()
+	client, api, namespace, err := c.api()
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if path := os.Getenv(ownerEnv); path != "" {
+		os.Exit(ownStore(path))
+	}
 	os.Exit(m.Run())
 }
 

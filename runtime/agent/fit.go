@@ -109,14 +109,14 @@ func tooLong(cause error) *Error {
 func (r *run) refit(ctx context.Context, window int64) ([]llm.Message, error) {
 	c := r.c.Compaction
 	if c.Store == nil || !c.Settings.Enabled || window <= 0 {
-		return r.history, nil
+		return injected(r.history, r.t.Inject), nil
 	}
 	for level := 1; level <= c.Settings.MaxAttempts && r.size.of(r.history, r.defs) >= c.Settings.ThresholdFor(window); level++ {
 		if _, _, err := r.compact(ctx, pass{window: window >> (level - 1), force: true, level: level}); err != nil {
 			return nil, err
 		}
 	}
-	return r.history, nil
+	return injected(r.history, r.t.Inject), nil
 }
 
 // Compress compacts a session now because a person asked for it, whatever its size; focus is what they want to be kept in

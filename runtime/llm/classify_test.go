@@ -123,7 +123,7 @@ func TestRowsWithoutAnAnswer(t *testing.T) {
 
 // TestL27 tells a bug of ours from what a server or the network garbled.
 func TestL27(t *testing.T) {
-	_, unsupported := json.Marshal(func() {})
+	_, unsupported := json.Marshal(func() {}) //nolint:staticcheck // the error is what the case is about
 	_, infinite := json.Marshal(math.Inf(1))
 	var into struct{ A string }
 	for name, c := range map[string]struct {

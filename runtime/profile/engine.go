@@ -107,7 +107,7 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 		Store: agentStore{r.store}, Tools: e.tools.set, Model: e.model, CacheTTL: s.cacheTTL,
 		ModelName: s.model, Provider: s.provider, BaseURL: s.baseURL, MaxTurns: s.maxTurns,
 		SystemPrompt: func(ctx context.Context) (string, error) {
-			return systemPrompt(ctx, r.o.Paths, s.workspace, r.o.Clock.Now())
+			return systemPrompt(ctx, r.o.Paths, s.workspace, e.tools.set.Prompt(ctx), r.o.Clock.Now())
 		},
 		Compaction: s.compaction.config(s.provider, e.model, r.store, r.o.RunID),
 		Profile:    r.o.Paths.Name, Clock: r.o.Clock, Log: r.o.Log,
@@ -116,19 +116,6 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 		return nil, errors.Join(err, e.tools.release(context.Background()))
 	}
 	return e, nil
-}
-
-func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
-	set, err := tools.NewSet(tools.Config{
-		Workspace: s.workspace, Home: r.o.Paths.Home,
-		Toolsets: s.toolsets, DisabledToolsets: s.disabled,
-		Mode: s.mode, Allow: s.allow, Environ: environ,
-		Log: r.o.Log, Clock: r.o.Clock, RunID: r.o.RunID, Orphans: r.o.Orphans,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return (&toolBox{set: set}).retain(), nil
 }
 
 // retire closes an engine once its turns are over. Call it while the runtime's

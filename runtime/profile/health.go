@@ -22,6 +22,8 @@ type Health struct {
 	Message string
 	// Store is what was last seen of the session store, nil before it was opened.
 	Store *v1alpha1.StoreStatus
+	// Backup is what is known of scheduled backups, nil when none are scheduled.
+	Backup *BackupHealth
 }
 
 // storeHealth is what was last seen of the store.
@@ -36,7 +38,7 @@ func (r *Runtime) Health() Health {
 	config, ring, invalid := r.checkConfig()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats}
+	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats, Backup: r.backups.health}
 	switch {
 	case r.breaker.open(r.o.Clock.Now()):
 		h.Reason = v1alpha1.ReasonRuntimeFailed

@@ -105,10 +105,11 @@ func (r *Runtime) checkModel(config *home.Config, ring keyRing) (reason, message
 			missing = "" // this one can answer
 			break
 		}
-		if i == 0 {
+		switch i {
+		case 0:
 			missing = fmt.Sprintf("provider %s needs an API key and the profile has none: "+
 				"put it into a Secret and name that in spec.model.credentials", p.Name)
-		} else if i == 1 {
+		case 1:
 			missing += "; its fallbacks have none either"
 		}
 	}

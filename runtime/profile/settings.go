@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hermes.dev/hermes/runtime/agent"
@@ -16,14 +15,13 @@ import (
 // settings is what a profile's config.yaml says, as far as the runtime uses it.
 type settings struct {
 	modelRoute
-	fallbacks          []modelRoute
-	cacheTTL           llm.CacheTTL
-	workspace          string
-	toolsets, disabled []string
-	mode               tools.Mode
-	allow              []string
-	maxTurns           int
-	compaction         compactionSettings
+	fallbacks  []modelRoute
+	cacheTTL   llm.CacheTTL
+	workspace  string
+	tools      tools.Config // what the configuration says of it
+	maxTurns   int
+	compaction compactionSettings
+	titles     bool // the model names sessions
 }
 
 // readSettings takes the settings out of a configuration. Implements the keys of
@@ -32,13 +30,14 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	s := settings{
 		modelRoute: readPrimary(c),
 		workspace:  firstOf(c.String("terminal", "cwd"), paths.Workspace()),
-		toolsets:   c.Strings("toolsets"),
-		disabled:   c.Strings("disabled_toolsets"),
-		allow:      c.Strings("approvals", "allow"),
-		mode:       approvalMode(c.String("approvals", "mode")),
 	}
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
+	}
+	s.titles = s.provider != llm.ProviderDemo && !c.IsFalse("auxiliary", "title_generation", "enabled")
+	var err error
+	if s.tools, err = toolConfig(c); err != nil {
+		return s, err
 	}
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
@@ -69,7 +68,7 @@ func (s settings) check(paths home.Paths) error {
 	if err := s.checkRoutes(); err != nil {
 		return err
 	}
-	return tools.CheckSelection(s.toolsets, s.disabled, s.allow)
+	return tools.CheckSelection(s.tools)
 }
 
 // approvalMode reads approvals.mode; anything that is not a known word asks, the safe middle.
@@ -91,11 +90,4 @@ func firstOf(values ...string) string {
 		}
 	}
 	return ""
-}
-
-// sameTools reports whether two settings give the same tool set, so that what a
-// person allowed for a session outlives an unrelated edit of the configuration.
-func (s settings) sameTools(o settings) bool {
-	return s.workspace == o.workspace && s.mode == o.mode && slices.Equal(s.allow, o.allow) &&
-		slices.Equal(s.toolsets, o.toolsets) && slices.Equal(s.disabled, o.disabled)
 }

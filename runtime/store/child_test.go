@@ -37,6 +37,8 @@ func runChild(role string, args []string) int {
 			return 1
 		}
 		return 0
+	case "index":
+		return indexSteps(ctx, s)
 	case "write":
 		return writeForever(ctx, s, args[1])
 	case "compact":

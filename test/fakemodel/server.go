@@ -96,6 +96,8 @@ type Server struct {
 	mu       sync.Mutex
 	script   []Turn
 	respond  func(Request) Turn
+	title    Turn
+	titles   []Request
 	keys     map[string]bool
 	requests []Request
 	// modelList is what GET /models answers; empty for the default.
@@ -113,7 +115,7 @@ func Start(addr string) (*Server, error) {
 		return nil, fmt.Errorf("listening for the fake model: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{url: "http://" + l.Addr().String() + "/v1", served: make(chan struct{}), stop: stop, arrived: make(chan struct{})}
+	s := &Server{url: "http://" + l.Addr().String() + "/v1", served: make(chan struct{}), stop: stop, arrived: make(chan struct{}), title: Text(DefaultTitle)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.serve(chat{}))
 	mux.HandleFunc("POST "+messagesPath+"/v1/messages", s.serve(messages{}))
@@ -202,6 +204,13 @@ func (s *Server) WaitRequests(ctx context.Context, n int) ([]Request, error) {
 // record keeps the request and decides its turn.
 func (s *Server) record(r Request) (turn Turn, refused bool) {
 	s.mu.Lock()
+	if asksForTitle(r) {
+		defer s.mu.Unlock()
+		s.titles = append(s.titles, r)
+		close(s.arrived)
+		s.arrived = make(chan struct{})
+		return s.title, s.keys != nil && !s.keys[r.Key]
+	}
 	s.requests = append(s.requests, r)
 	close(s.arrived)
 	s.arrived = make(chan struct{})

@@ -142,3 +142,63 @@ func (q *Queries) InsertMessage(ctx context.Context, arg InsertMessageParams) (i
 	}
 	return result.LastInsertId()
 }
+
+const MessagesAfter = `-- name: MessagesAfter :many
+SELECT id, session_id, role, content, tool_call_id, tool_calls, tool_name, effect_disposition, timestamp, token_count, finish_reason, reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items, platform_message_id, observed, _compressed_summary, active, compacted, api_content, display_kind, display_metadata, display_identity, display_order FROM messages WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?
+`
+
+type MessagesAfterParams struct {
+	SessionID string
+	ID        int64
+	Limit     int64
+}
+
+func (q *Queries) MessagesAfter(ctx context.Context, arg MessagesAfterParams) ([]Message, error) {
+	rows, err := q.db.QueryContext(ctx, MessagesAfter, arg.SessionID, arg.ID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Message
+	for rows.Next() {
+		var i Message
+		if err := rows.Scan(
+			&i.ID,
+			&i.SessionID,
+			&i.Role,
+			&i.Content,
+			&i.ToolCallID,
+			&i.ToolCalls,
+			&i.ToolName,
+			&i.EffectDisposition,
+			&i.Timestamp,
+			&i.TokenCount,
+			&i.FinishReason,
+			&i.Reasoning,
+			&i.ReasoningContent,
+			&i.ReasoningDetails,
+			&i.CodexReasoningItems,
+			&i.CodexMessageItems,
+			&i.PlatformMessageID,
+			&i.Observed,
+			&i.CompressedSummary,
+			&i.Active,
+			&i.Compacted,
+			&i.ApiContent,
+			&i.DisplayKind,
+			&i.DisplayMetadata,
+			&i.DisplayIdentity,
+			&i.DisplayOrder,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -10,7 +10,10 @@ import (
 	"hermes.dev/hermes/runtime/localapi"
 )
 
-const help = `  /new          begin a new session
+const help = `  /new          begin a new session; the one before ends
+  /undo         take back what you said last, and everything after it
+  /retry        say it again
+  /usage        what this session has consumed
   /sessions     list the sessions of this profile
   /resume ID    go on with a session; a turn that was not finished is finished first
   /compress     summarise the earlier part of this session; words after it say what to keep
@@ -29,8 +32,13 @@ func (c *Chat) command(ctx context.Context, text string) (quit bool) {
 	case "/help":
 		_, err = io.WriteString(c.Notes, help)
 	case "/new":
-		c.Session = ""
-		fmt.Fprintln(c.Notes, "a new session begins with what you say next")
+		err = c.newSession(ctx)
+	case "/undo":
+		_, err = c.undo(ctx)
+	case "/retry":
+		err = c.retry(ctx)
+	case "/usage":
+		err = c.usage(ctx)
 	case "/sessions":
 		err = c.listSessions(ctx)
 	case "/compress", "/compact":

@@ -53,6 +53,8 @@ func (r *renderer) event(e localapi.Event) {
 		} else {
 			r.note("✓ %s in %s", visible(e.Tool), took)
 		}
+	case "steer":
+		r.note("› %s", brief(e.Summary, maxNote))
 	case "compacted":
 		if e.Compacted != nil {
 			r.note("• %s", compactedText(*e.Compacted))
