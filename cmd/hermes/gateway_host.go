@@ -19,6 +19,7 @@ import (
 	"hermes.dev/hermes/cmd/hermes/internal/hostctl"
 	"hermes.dev/hermes/cmd/hermes/internal/service"
 	"hermes.dev/hermes/runtime/attach"
+	"hermes.dev/hermes/runtime/gateway"
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/host"
 )
@@ -82,13 +83,17 @@ func (c *cli) gatewayHost(f hostFlags) (*hostctl.Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	declared, err := gateway.DeclaredRendezvous(paths.Root, c.clock, log)
+	if err != nil {
+		return nil, err
+	}
 	scope := service.User
 	if f.system {
 		scope = service.System
 	}
 	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	return &hostctl.Host{
-		Launch: paths, Rendezvous: r, Prober: &attach.Prober{Rendezvous: r, Clock: clock.RealClock{}, Log: log},
+		Launch: paths, Rendezvous: r, Prober: &attach.Prober{Rendezvous: r, Declared: declared, Clock: clock.RealClock{}, Log: log},
 		Services: service.Detect(runtime.GOOS, c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME"), scope, exists, runTool),
 		Clock:    c.clock, Out: c.out, Spawn: c.spawnGateway,
 	}, nil

@@ -34,6 +34,8 @@ type Owner struct {
 	Profile string
 	// StartTime is the owner's kernel start fingerprint, 0 when the record has none.
 	StartTime int64
+	// Declared is true for the gateway of a Gateway object: its operator would start it again, so it is never replaced.
+	Declared bool
 }
 
 // ServedSet is whom a live owner says to serve.
@@ -101,7 +103,7 @@ func Decide(f Facts) Decision {
 		return f.decision("D1", Start, false)
 	case f.Owner != nil && f.Owner.PID == f.SelfPID:
 		return f.decision("D3", Start, false)
-	case f.Owner != nil && f.Replace && (f.Served.Has(f.Profile) || !f.Served.Known) && !f.OptedOut:
+	case f.Owner != nil && f.Replace && (f.Served.Has(f.Profile) || !f.Served.Known) && !f.OptedOut && !f.Owner.Declared:
 		return f.decision("D4", Replace, false)
 	case f.OptedOut:
 		return decideOptedOut(f)

@@ -33,6 +33,7 @@ func TestDecide(t *testing.T) {
 		"D3 before D4":                                           {Facts{Owner: &Owner{PID: 1}, Replace: true}, "D3", Start, false},
 		"D4 T-048 replace, owner serves":                         {Facts{Owner: owner, Replace: true, Served: known("coder")}, "D4", Replace, false},
 		"D4 T-049 replace, set unknown":                          {Facts{Owner: owner, Replace: true}, "D4", Replace, false},
+		"D4 a declared owner is not replaced":                    {Facts{Owner: &Owner{PID: 7, Declared: true}, Replace: true, Served: known("coder")}, "D6", Attach, true},
 		"D5 replace, owner serves others":                        {Facts{Owner: owner, Replace: true, Served: known("default")}, "D9", NeedRescan, false},
 		"D5 replace, rescan excludes":                            {Facts{Owner: owner, Replace: true, Served: known("default"), Rescanned: true, Rescan: rescan(&yes, false, "default")}, "D12", Refuse, false},
 		"D5 T-047 replace beside a standalone gateway":           {Facts{Owner: owner, Replace: true, Served: known("ops"), Rescanned: true, Rescan: rescan(&no, false, "ops")}, "D10", Start, false},

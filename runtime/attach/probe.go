@@ -33,6 +33,8 @@ type Asker interface {
 type Prober struct {
 	// Rendezvous of role gateway; it is only read.
 	Rendezvous *host.Rendezvous
+	// Declared is where the declared gateway of this home root would have its record; nil does not look.
+	Declared *host.Rendezvous
 	// Clock must be monotonic, as the real one is.
 	Clock clock.Clock
 	Log   logr.Logger
@@ -60,7 +62,12 @@ type memo struct {
 // An answer is reused for [MemoFor] unless a record was written meanwhile, by this process or another; fresh asks anew.
 // Implements G-250 to G-252 and the dialling part of G-224.
 func (p *Prober) Probe(ctx context.Context, fresh bool) (owner *Owner, served ServedSet) {
+	declared := false
 	record, standing, reason := p.Rendezvous.Look()
+	if p.Declared != nil && (record == nil || !standing.MayDial(host.RoleGateway)) {
+		declared = true
+		record, standing, reason = p.Declared.Look()
+	}
 	if record == nil || !standing.MayDial(host.RoleGateway) {
 		if record != nil {
 			p.Log.V(1).Info("the rendezvous record proves no owner", "pid", record.PID, "reason", reason)
@@ -75,6 +82,7 @@ func (p *Prober) Probe(ctx context.Context, fresh bool) (owner *Owner, served Se
 		return m.owner, m.served
 	}
 	owner = ownerOf(*record)
+	owner.Declared = declared
 	served = p.ask(ctx, *owner)
 	p.memo = memo{at: p.Clock.Now(), writes: p.Rendezvous.Writes(), record: key, owner: owner, served: served, present: true}
 	return owner, served

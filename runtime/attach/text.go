@@ -46,7 +46,7 @@ func Explain(d Decision, profile string) []string {
 	case d.Outcome == Attach:
 		return []string{
 			fmt.Sprintf("profile %s is served already: %s", profile, Line(*d.Owner, d.Served)),
-			"nothing was started; manage it with " + Command(d.Owner.Profile, "status") + ", restart or stop",
+			"nothing was started; " + manage(*d.Owner),
 		}
 	case d.Outcome == Refuse && d.Transient:
 		return []string{
@@ -65,6 +65,13 @@ func Explain(d Decision, profile string) []string {
 	default:
 		return nil
 	}
+}
+
+func manage(o Owner) string {
+	if o.Declared {
+		return "it is a declared gateway: see hermes status"
+	}
+	return "manage it with " + Command(o.Profile, "status") + ", restart or stop"
 }
 
 func escapes() string {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/utils/clock"
 
+	"hermes.dev/hermes/runtime/attach"
 	"hermes.dev/hermes/runtime/host"
 )
 
@@ -343,4 +344,54 @@ func TestServedSetIsLive(t *testing.T) {
 	if err != nil || !rescan.Rescanned || rescan.Multiplex != nil {
 		t.Errorf("rescan %+v %v", rescan, err)
 	}
+}
+
+// TestDeclaredGatewayIsRespected: a declared gateway keeps its record inside its home; a start by hand finds it there,
+// and --replace does not end it, because its operator would start it again.
+func TestDeclaredGatewayIsRespected(t *testing.T) {
+	root, locks := hostRoot(t, "{}\n")
+	declared := byHandOptions(root, LockDir(root))
+	declared.ByHand, declared.AdoptExistingHome = nil, true
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, declared) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	for {
+		if _, err := host.NewClient(root).Identify(ctx); err == nil {
+			break
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+	// The declared gateway is this very process, which a decision must not take for another one.
+	r, err := DeclaredRendezvous(root, clock.RealClock{}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &attach.Prober{Rendezvous: mustRendezvous(t, locks), Declared: r, Clock: clock.RealClock{}, Log: logr.Discard()}
+	for over := time.Now().Add(10 * time.Second); ; <-time.After(2 * time.Millisecond) {
+		owner, served := other.Probe(ctx, true)
+		if owner != nil && owner.Declared && served.Known {
+			break
+		}
+		if time.Now().After(over) {
+			t.Fatalf("owner %+v served %+v", owner, served)
+		}
+	}
+	if err := host.NewClient(root).ServeProfile(ctx, "coder"); err == nil || !strings.Contains(err.Error(), "spec.suspended") {
+		t.Errorf("a declared gateway served a profile by hand: %v", err)
+	}
+}
+
+func mustRendezvous(t *testing.T, dir string) *host.Rendezvous {
+	t.Helper()
+	r, err := host.NewRendezvous(host.RendezvousConfig{Dir: dir, Role: host.RoleGateway, UID: os.Getuid(), Clock: clock.RealClock{}, Log: logr.Discard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

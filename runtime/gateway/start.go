@@ -3,9 +3,14 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"os"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/runtime/attach"
 	"hermes.dev/hermes/runtime/home"
+	"hermes.dev/hermes/runtime/host"
 )
 
 // Start is how a gateway is started by hand.
@@ -33,6 +38,13 @@ type Parted struct {
 // Error is the first line.
 func (p *Parted) Error() string { return p.Lines[0] }
 
+// DeclaredRendezvous is where the gateway of a Gateway object publishes itself for a home root.
+func DeclaredRendezvous(root string, clk clock.PassiveClock, log logr.Logger) (*host.Rendezvous, error) {
+	return host.NewRendezvous(host.RendezvousConfig{
+		Dir: LockDir(root), Role: host.RoleGateway, DefaultRoot: root, UID: os.Getuid(), Clock: clk, Log: log,
+	})
+}
+
 // RunByHand decides whether to start, and then serves the profiles on disk until ctx ends. The decision comes before
 // any claim. It ends with a *Parted when another gateway is to serve, and else as Run does. Implements G-255 to G-260.
 func RunByHand(ctx context.Context, o Options, s Start) error {
@@ -46,7 +58,11 @@ func RunByHand(ctx context.Context, o Options, s Start) error {
 	if cfg, err := readConfig(launch); err == nil {
 		optedOut = launch.Name != home.DefaultProfile && cfg.Bool("gateway", "standalone")
 	}
-	prober := &attach.Prober{Rendezvous: r, Clock: o.Clock, Log: o.Log}
+	declared, err := DeclaredRendezvous(launch.Root, o.Clock, o.Log)
+	if err != nil {
+		return err
+	}
+	prober := &attach.Prober{Rendezvous: r, Declared: declared, Clock: o.Clock, Log: o.Log}
 	d := prober.Decide(ctx, attach.Request{
 		Profile: launch.Name, Root: launch.Root, Replace: s.Replace, Force: o.ByHand.Force, OptedOut: optedOut,
 	})

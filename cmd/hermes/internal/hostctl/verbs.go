@@ -108,6 +108,10 @@ func (h *Host) StopAll(ctx context.Context) error {
 	}
 	var errs []error
 	for _, m := range fleet {
+		if m.Declared {
+			h.say("left pid %d alone: it is a declared gateway, hermes down stops those", m.PID)
+			continue
+		}
 		if h.Services.Installed(m.Profile) {
 			errs = append(errs, h.Services.Stop(ctx, m.Profile))
 		}
@@ -153,6 +157,9 @@ func (h *Host) RestartAll(ctx context.Context) error {
 	owner, served := h.Prober.Probe(ctx, true)
 	if owner == nil {
 		return h.launch(ctx, []string{"--replace"})
+	}
+	if owner.Declared {
+		return coded(attach.ExitConfiguration, "pid %d is a declared gateway: hermes gateway restart NAME", owner.PID)
 	}
 	if !host.SameHome(owner.Home, h.Launch.Home) {
 		return coded(attach.ExitConfiguration, "the gateway of this host belongs to profile %s (pid %d): %s", owner.Profile, owner.PID, attach.Command(owner.Profile, "restart --all"))
