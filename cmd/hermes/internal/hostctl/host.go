@@ -139,6 +139,16 @@ var errAttached = errors.New("attached")
 // IsAttached reports whether a verb ended because the profile is served already.
 func IsAttached(err error) bool { return errors.Is(err, errAttached) }
 
+// refuseDeclared keeps the verbs away from a home root that a declared gateway serves: its operator would undo them.
+func (h *Host) refuseDeclared(ctx context.Context) error {
+	owner, _ := h.Prober.Probe(ctx, false)
+	if owner == nil || !owner.Declared {
+		return nil
+	}
+	return coded(attach.ExitConfiguration,
+		"pid %d serves %s as declared: use hermes gateway restart NAME, spec.suspended of a Profile, or hermes down", owner.PID, owner.Home)
+}
+
 func processOf(r host.PIDRecord) attach.Owner {
 	return attach.Owner{PID: r.PID, Home: r.HermesHome, Profile: home.ForHome(r.HermesHome).Name, StartTime: r.StartTime}
 }

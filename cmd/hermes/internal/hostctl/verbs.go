@@ -13,6 +13,9 @@ import (
 // Start starts the profile: a parked one is served again by the host's gateway, else its service is started.
 // Implements G-280 and the start of G-284.
 func (h *Host) Start(ctx context.Context, force bool) error {
+	if err := h.refuseDeclared(ctx); err != nil {
+		return err
+	}
 	if h.parks() && (h.Parked() || !force) {
 		if h.Parked() {
 			return h.unpark(ctx)
@@ -79,6 +82,9 @@ func (h *Host) StartAll(ctx context.Context) error {
 
 // Stop parks a profile that another process serves, else it stops the profile's own gateway. Implements G-283 and G-284.
 func (h *Host) Stop(ctx context.Context) error {
+	if err := h.refuseDeclared(ctx); err != nil {
+		return err
+	}
 	if h.parks() {
 		return h.park(ctx)
 	}
@@ -127,6 +133,9 @@ func (h *Host) StopAll(ctx context.Context) error {
 // Restart restarts the profile's own gateway, which finishes its turns first, or unserves and serves a profile of
 // another's. A process must always be able to restart itself. Implements G-284, G-285 and G-289.
 func (h *Host) Restart(ctx context.Context) error {
+	if err := h.refuseDeclared(ctx); err != nil {
+		return err
+	}
 	if h.parks() {
 		owner, _ := h.servedElsewhere(ctx)
 		if owner == nil {

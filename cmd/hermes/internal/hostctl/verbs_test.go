@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"hermes.dev/hermes/cmd/hermes/internal/service"
+	"hermes.dev/hermes/runtime/gateway"
 	"hermes.dev/hermes/runtime/home"
 )
 
@@ -250,4 +253,31 @@ func TestMigrate(t *testing.T) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// TestDeclaredIsLeftAlone: the verbs do not touch a declared gateway, whose operator would undo what they do.
+func TestDeclaredIsLeftAlone(t *testing.T) {
+	g := newRig(t, multiplexes, "coder")
+	locks := g.locks
+	g.locks = gateway.LockDir(g.root) // where a declared gateway publishes itself
+	id := g.run("default")
+	g.locks = locks
+	for _, profile := range []string{"default", "coder"} {
+		h := g.host(profile)
+		declared, err := gateway.DeclaredRendezvous(g.root, h.Clock, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Prober.Declared = declared
+		wantCode(t, h.Stop(t.Context()), 78, "hermes down")
+		wantCode(t, h.Start(t.Context(), true), 78, "as declared")
+		wantCode(t, h.Restart(t.Context()), 78, "as declared")
+		wantCode(t, h.RestartAll(t.Context()), 78, "declared gateway")
+		if err := h.StopAll(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if exists(h.marker()) || !alive(id) {
+			t.Fatalf("marker %t, alive %t", exists(h.marker()), alive(id))
+		}
+	}
 }
