@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"hermes.dev/hermes/cmd/hermes/internal/chat"
-	"hermes.dev/hermes/cmd/hermes/internal/datadir"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/runtime/localapi"
 )
 
@@ -24,8 +24,9 @@ import (
 const maxQuery = 4 << 20
 
 type chatFlags struct {
-	profile, query, session, output, socket string
-	latest, resume, yes                     bool
+	reach.Flags
+	query, session, output string
+	latest, resume, yes    bool
 }
 
 func newChat(c *cli) *cobra.Command {
@@ -46,13 +47,12 @@ elsewhere, unless --yes allows it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.chat(cmd.Context(), cmd, f) },
 	}
 	flags := command.Flags()
-	flags.StringVarP(&f.profile, "profile", "p", "", "profile to talk with (default: the only one, or the one named default)")
+	f.Register(flags)
 	flags.StringVarP(&f.query, "query", "q", "", "say this, print the reply and leave; - reads it from standard input")
 	flags.StringVar(&f.session, "session", "", "go on with this session")
 	flags.BoolVarP(&f.latest, "continue", "c", false, "go on with the newest session that began here")
 	flags.BoolVar(&f.resume, "resume", false, "finish the session's interrupted turn, print the reply and leave")
 	flags.StringVarP(&f.output, "output", "o", "", "json: one object with session, reply, usage, model_calls, tool_calls and error")
-	flags.StringVar(&f.socket, "socket", "", "API socket of a gateway, instead of looking it up")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "allow every call that needs approval, once each")
 	return command
 }
@@ -89,18 +89,13 @@ func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 	if err != nil {
 		return err
 	}
-	target, err := c.chatTarget(ctx, f)
+	target, err := c.finder().Find(ctx, f.Flags, reach.Need{Ready: true})
 	if err != nil {
 		return err
 	}
 	client := localapi.NewClient(target.Socket, target.Gateway)
 	client.Patience = restartPatience
 	defer client.Close()
-	if target.Profile == "" {
-		if target.Profile, err = chat.PickServed(ctx, client, f.profile, target.Socket); err != nil {
-			return err
-		}
-	}
 	talk := c.newChatWith(client, target, f)
 	// Ctrl-C belongs to the turn here; only what else ends the program ends the context.
 	ctx, interrupts, stop := withoutInterrupt(ctx)
@@ -144,42 +139,6 @@ func (c *cli) query(flag string) (string, error) {
 		return "", exit.Usagef("-q - read nothing from standard input")
 	}
 	return string(raw), nil
-}
-
-// chatTarget finds the socket. With --socket the control plane is not asked, and when it does not run the
-// gateways of the data directory are: they go on without it.
-func (c *cli) chatTarget(ctx context.Context, f chatFlags) (chat.Target, error) {
-	if f.socket != "" {
-		return chat.Target{Profile: "", Socket: f.socket}, nil
-	}
-	target, err := c.declaredTarget(ctx, f)
-	var stopped *datadir.NotRunningError
-	if !errors.As(err, &stopped) {
-		return target, err
-	}
-	namespace := c.namespace
-	if namespace == "" {
-		namespace = "default"
-	}
-	target, ok, offlineErr := chat.LocateOffline(ctx, stopped.Data.Gateways(), os.TempDir(), namespace, f.profile)
-	switch {
-	case offlineErr != nil:
-		return target, fmt.Errorf("%w (%w)", err, offlineErr)
-	case !ok:
-		return target, err
-	}
-	fmt.Fprintf(c.err, "note: the control plane of %s does not answer; gateway %s does\n", stopped.Data, target.Gateway)
-	return target, nil
-}
-
-// declaredTarget asks the control plane where a profile answers.
-func (c *cli) declaredTarget(ctx context.Context, f chatFlags) (chat.Target, error) {
-	client, rest, namespace, err := c.api()
-	if err != nil {
-		return chat.Target{}, err
-	}
-	target, err := chat.Locate(ctx, rest, namespace, f.profile, c.clock.Now())
-	return target, client.Explain(err)
 }
 
 func (c *cli) newChatWith(client *localapi.Client, target chat.Target, f chatFlags) *chat.Chat {

@@ -54,6 +54,9 @@ func (r *Runtime) Health() Health {
 		case message != "":
 			h.Message += "; " + message
 		}
+		if h.Reason == "" {
+			h.Message += r.serverMessage()
+		}
 	}
 	return h
 }

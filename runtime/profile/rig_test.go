@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(stuckEnv); path != "" {
 		os.Exit(runStuck(path))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "mcp-server" {
+		os.Exit(runMCPServer(os.Args[2:]))
+	}
 	goleak.VerifyTestMain(m)
 }
 

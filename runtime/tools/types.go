@@ -101,7 +101,9 @@ type Config struct {
 	DisabledToolsets []string
 	// CustomToolsets are toolsets that the configuration defines.
 	CustomToolsets map[string]CustomToolset
-	Mode           Mode
+	// Servers names the MCP servers of the profile, so that toolsets can be selected by their bare names.
+	Servers []string
+	Mode    Mode
 	// Allow holds allow rules: a tool name, or a tool and a glob over what its calls are told apart by, as in
 	// "terminal:git *" and "web_fetch:https://*.example.org".
 	Allow []string

@@ -1,10 +1,9 @@
 package chat
 
-// PickProfile decides which of some profiles is meant: the one wanted, the only one, or the one named default. where
-// completes "there is no profile NAME".
-func PickProfile(names []string, wanted, where string) (string, error) {
-	return pick(names, wanted, where)
-}
+import "hermes.dev/hermes/cmd/hermes/internal/reach"
+
+// Target is the profile that is talked with.
+type Target = reach.Target
 
 // Visible makes text from outside harmless for a terminal.
 func Visible(s string) string { return visible(s) }
