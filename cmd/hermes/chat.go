@@ -105,6 +105,7 @@ func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 		return err
 	}
 	client := localapi.NewClient(target.Socket, target.Gateway)
+	client.Patience = restartPatience
 	defer client.Close()
 	talk := c.newChatWith(client, target, f)
 	// Ctrl-C belongs to the turn here; only what else ends the program ends the context.
