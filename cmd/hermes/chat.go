@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"hermes.dev/hermes/cmd/hermes/internal/chat"
-	"hermes.dev/hermes/cmd/hermes/internal/datadir"
+	"hermes.dev/hermes/cmd/hermes/internal/chat/screen"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/runtime/localapi"
 )
 
@@ -24,8 +24,10 @@ import (
 const maxQuery = 4 << 20
 
 type chatFlags struct {
-	profile, query, session, output, socket string
-	latest, resume, yes                     bool
+	reach.Flags
+	query, session, output string
+	latest, resume, yes    bool
+	plain                  bool
 }
 
 func newChat(c *cli) *cobra.Command {
@@ -37,29 +39,34 @@ func newChat(c *cli) *cobra.Command {
 
 On a terminal the reply is shown as it is written. Into a pipe or a file only the final reply goes; what tools do
 and what needs approval goes to standard error. A call that needs approval is asked about on a terminal and denied
-elsewhere, unless --yes allows it.`,
+elsewhere, unless --yes allows it.
+
+In a conversation /help lists commands, Alt-Enter or a backslash at its end continues a line, and Ctrl-C interrupts a
+reply. What is finished stays in the terminal's scrollback. --plain only ever adds lines at the end, for screen readers
+and simple terminals; TERM=dumb does the same.`,
 		Example: `  hermes chat
   hermes chat -p alice -q "what is on my list today?"
   git diff | hermes chat -p reviewer -q -
-  hermes chat --continue`,
+  hermes chat --continue
+  hermes chat --resume`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.chat(cmd.Context(), cmd, f) },
 	}
 	flags := command.Flags()
-	flags.StringVarP(&f.profile, "profile", "p", "", "profile to talk with (default: the only one, or the one named default)")
+	f.Register(flags)
 	flags.StringVarP(&f.query, "query", "q", "", "say this, print the reply and leave; - reads it from standard input")
 	flags.StringVar(&f.session, "session", "", "go on with this session")
 	flags.BoolVarP(&f.latest, "continue", "c", false, "go on with the newest session that began here")
-	flags.BoolVar(&f.resume, "resume", false, "finish the session's interrupted turn, print the reply and leave")
+	flags.BoolVar(&f.resume, "resume", false, "choose the session to go on with; of a named one, finish the interrupted turn, print the reply and leave")
+	flags.BoolVar(&f.plain, "plain", false, "show lines only, without a region that changes")
 	flags.StringVarP(&f.output, "output", "o", "", "json: one object with session, reply, usage, model_calls, tool_calls and error")
-	flags.StringVar(&f.socket, "socket", "", "API socket of a gateway, instead of looking it up")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "allow every call that needs approval, once each")
 	return command
 }
 
 // check finds a wrong command line before anything is asked of anybody.
 func (f chatFlags) check(cmd *cobra.Command) error {
-	once := f.resume || cmd.Flags().Changed("query")
+	once := f.resume && !f.chooses() || cmd.Flags().Changed("query")
 	switch {
 	case f.output != "" && f.output != "json":
 		return exit.Usagef("-o %s: use json, or leave it out", f.output)
@@ -69,19 +76,23 @@ func (f chatFlags) check(cmd *cobra.Command) error {
 		return exit.Usagef("--session names a session and --continue takes the newest: use one of them")
 	case f.resume && cmd.Flags().Changed("query"):
 		return exit.Usagef("--resume finishes what was said before: leave -q out")
-	case f.resume && f.session == "" && !f.latest:
-		return exit.Usagef("--resume finishes the turn of a session: name it with --session, or add --continue")
 	case cmd.Flags().Changed("query") && strings.TrimSpace(f.query) == "":
 		return exit.Usagef("-q needs a text, or - for standard input")
 	}
 	return nil
 }
 
+// chooses reports whether the person is to choose a session.
+func (f chatFlags) chooses() bool { return f.resume && f.session == "" && !f.latest }
+
 func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	once := f.resume || f.query != ""
+	once := f.resume && !f.chooses() || f.query != ""
+	if f.chooses() && !c.hasScreen(f) {
+		return exit.Usagef("--resume finishes the turn of a session: name it with --session, or add --continue; without them it lets you choose on a terminal")
+	}
 	if !once && !isTerminal(c.in) {
 		return exit.Usagef("standard input is not a terminal: say something with -q TEXT, or -q - to read it")
 	}
@@ -89,17 +100,13 @@ func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 	if err != nil {
 		return err
 	}
-	target, err := c.chatTarget(ctx, f)
+	target, err := c.finder().Find(ctx, f.Flags, reach.Need{Ready: true})
 	if err != nil {
 		return err
 	}
 	client := localapi.NewClient(target.Socket, target.Gateway)
+	client.Patience = restartPatience
 	defer client.Close()
-	if target.Profile == "" {
-		if target.Profile, err = chat.PickServed(ctx, client, f.profile, target.Socket); err != nil {
-			return err
-		}
-	}
 	talk := c.newChatWith(client, target, f)
 	// Ctrl-C belongs to the turn here; only what else ends the program ends the context.
 	ctx, interrupts, stop := withoutInterrupt(ctx)
@@ -107,6 +114,10 @@ func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 	talk.Interrupts = interrupts
 	if err := talk.Find(ctx, f.session, f.latest); err != nil {
 		return err
+	}
+	if !once && c.hasScreen(f) {
+		talk.Choose = f.chooses()
+		return quietly(screen.Run(ctx, talk, c.screenOptions(target, interrupts)))
 	}
 	if !once {
 		return quietly(talk.Loop(ctx))
@@ -143,66 +154,6 @@ func (c *cli) query(flag string) (string, error) {
 		return "", exit.Usagef("-q - read nothing from standard input")
 	}
 	return string(raw), nil
-}
-
-// chatTarget finds the socket. With --socket the control plane is not asked, and when it does not run the
-// gateways of the data directory are: they go on without it.
-func (c *cli) chatTarget(ctx context.Context, f chatFlags) (chat.Target, error) {
-	if f.socket != "" {
-		return chat.Target{Profile: "", Socket: f.socket}, nil
-	}
-	target, err := c.declaredTarget(ctx, f)
-	var stopped *datadir.NotRunningError
-	if !errors.As(err, &stopped) {
-		return target, err
-	}
-	namespace := c.namespace
-	if namespace == "" {
-		namespace = "default"
-	}
-	target, ok, offlineErr := chat.LocateOffline(ctx, stopped.Data.Gateways(), os.TempDir(), namespace, f.profile)
-	switch {
-	case offlineErr != nil:
-		return target, fmt.Errorf("%w (%w)", err, offlineErr)
-	case !ok:
-		return target, err
-	}
-	fmt.Fprintf(c.err, "note: the control plane of %s does not answer; gateway %s does\n", stopped.Data, target.Gateway)
-	return target, nil
-}
-
-// declaredTarget asks the control plane where a profile answers.
-func (c *cli) declaredTarget(ctx context.Context, f chatFlags) (chat.Target, error) {
-	client, rest, namespace, err := c.api()
-	if err != nil {
-		return chat.Target{}, err
-	}
-	target, err := chat.Locate(ctx, rest, namespace, f.profile, c.clock.Now())
-	return target, client.Explain(err)
-}
-
-func (c *cli) newChatWith(client *localapi.Client, target chat.Target, f chatFlags) *chat.Chat {
-	shown := c.terminal()
-	talk := &chat.Chat{
-		Client: client, Target: target, Yes: f.yes, Clock: c.clock,
-		Out: c.out, Notes: c.err, Live: isTerminal(c.out) && f.output != "json", Color: shown.Color && isTerminal(c.err),
-	}
-	if out, ok := c.out.(*os.File); ok && talk.Live {
-		talk.Width = func() int {
-			width, _, err := term.GetSize(int(out.Fd()))
-			if err != nil {
-				return 0
-			}
-			return width
-		}
-	}
-	if f.output == "json" {
-		talk.Out = io.Discard
-	}
-	if in, ok := c.in.(*os.File); ok && isTerminal(c.in) && isTerminal(c.err) {
-		talk.Lines = chat.NewTerminalLines(in, c.err)
-	}
-	return talk
 }
 
 func isTerminal(stream any) bool {

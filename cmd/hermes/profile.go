@@ -1,31 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"hermes.dev/hermes/api/v1alpha1"
-	"hermes.dev/hermes/cmd/hermes/internal/chat"
-	"hermes.dev/hermes/cmd/hermes/internal/datadir"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
-	"hermes.dev/hermes/cmd/hermes/internal/keeper"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
-	"hermes.dev/hermes/runtime/home"
-	"hermes.dev/hermes/runtime/localapi"
-	"hermes.dev/hermes/runtime/profile"
-	"hermes.dev/hermes/runtime/store"
 )
 
 func newProfile(c *cli) *cobra.Command {
@@ -39,125 +28,23 @@ func newProfile(c *cli) *cobra.Command {
 	return command
 }
 
-// dataFlags say whose data a verb is about, and where it is when nobody need be asked.
+// dataFlags are what every verb about a profile's data takes.
 type dataFlags struct {
-	profile, home, socket, output string
+	reach.Flags
+	output string
 }
 
 func (f *dataFlags) add(command *cobra.Command) {
-	flags := command.Flags()
-	flags.StringVarP(&f.profile, "profile", "p", "", "profile (default: the only one, or the one named default)")
-	flags.StringVar(&f.home, "home", "", "home directory of the profile, when no gateway serves it and no control plane knows it")
-	flags.StringVar(&f.socket, "socket", "", "API socket of a gateway, instead of looking it up")
-	flags.StringVarP(&f.output, "output", "o", "", "json")
+	f.Register(command.Flags())
+	command.Flags().StringVarP(&f.output, "output", "o", "", "json")
 }
 
 // named takes the profile from the argument or from -p.
 func (f *dataFlags) named(args []string) error {
-	switch {
-	case len(args) > 1:
-		return exit.Usagef("unexpected argument %q: name one profile", args[1])
-	case len(args) == 1 && f.profile != "" && f.profile != args[0]:
-		return exit.Usagef("the argument says profile %s and -p says %s: name one of them", args[0], f.profile)
-	case len(args) == 1:
-		f.profile = args[0]
-	}
 	if f.output != "" && f.output != "json" {
 		return exit.Usagef("-o %s: use json, or leave it out", f.output)
 	}
-	if f.home != "" && f.socket != "" {
-		return exit.Usagef("--home is for a profile that nobody serves and --socket for one that is served: use one of them")
-	}
-	return nil
-}
-
-// keeper finds who looks after the profile's data: its gateway when that serves it, else this process. done ends it.
-func (c *cli) keeper(ctx context.Context, f dataFlags) (k keeper.Keeper, name string, done func(), err error) {
-	if f.home != "" {
-		return c.localKeeper(f.home, f.profile)
-	}
-	found, err := c.locateData(ctx, f)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	if found.Socket != "" {
-		client := localapi.NewClient(found.Socket, found.Gateway)
-		served, err := client.Models(ctx)
-		var unreachable *localapi.Error
-		switch {
-		case err == nil && f.socket != "":
-			found.Profile, err = chat.PickServed(ctx, client, f.profile, f.socket)
-			if err != nil {
-				client.Close()
-				return nil, "", nil, err
-			}
-			return keeper.Served{Client: client, Profile: found.Profile}, found.Profile, client.Close, nil
-		case err == nil && slices.Contains(served, found.Profile):
-			return keeper.Served{Client: client, Profile: found.Profile}, found.Profile, client.Close, nil
-		}
-		client.Close()
-		if err != nil && (f.socket != "" || !errors.As(err, &unreachable) || unreachable.Code != localapi.CodeUnreachable) {
-			return nil, "", nil, err
-		}
-	}
-	if found.Home == "" {
-		return nil, "", nil, fmt.Errorf("profile %s has no home yet: see hermes status profile/%s", found.Profile, found.Profile)
-	}
-	return c.localKeeper(found.Home, found.Profile)
-}
-
-func (c *cli) localKeeper(dir, name string) (keeper.Keeper, string, func(), error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, "", nil, fmt.Errorf("%s is not a directory on this machine: name the profile's home with --home", dir)
-	}
-	paths := home.ForHome(dir)
-	if name != "" {
-		paths.Name = name
-	}
-	return keeper.Local{Offline: profile.Offline{Paths: paths, Clock: c.clock, Log: logr.Discard()}}, paths.Name, func() {}, nil
-}
-
-// locateData asks the control plane, or, while that of the data directory is stopped, the gateways that go on without it.
-func (c *cli) locateData(ctx context.Context, f dataFlags) (chat.Data, error) {
-	if f.socket != "" {
-		return chat.Data{Target: chat.Target{Socket: f.socket}}, nil
-	}
-	found, err := c.declaredData(ctx, f.profile)
-	var stopped *datadir.NotRunningError
-	if !errors.As(err, &stopped) {
-		return found, err
-	}
-	namespace := cmp.Or(c.namespace, "default")
-	target, ok, offlineErr := chat.LocateOffline(ctx, stopped.Data.Gateways(), os.TempDir(), namespace, f.profile)
-	if offlineErr != nil || !ok {
-		return chat.Data{}, fmt.Errorf("%w, or name the profile's home with --home", err)
-	}
-	return chat.Data{Target: target}, nil
-}
-
-// declaredData asks the control plane.
-func (c *cli) declaredData(ctx context.Context, name string) (chat.Data, error) {
-	client, rest, namespace, err := c.api()
-	if err != nil {
-		return chat.Data{}, err
-	}
-	found, err := chat.LocateData(ctx, rest, namespace, name)
-	return found, client.Explain(err)
-}
-
-// dataError gives a failure its exit code: what somebody else holds may be free later.
-func dataError(err error) error {
-	var api *localapi.Error
-	switch {
-	case errors.As(err, &api) && (api.Code == "busy" || api.Code == "store_busy" || api.Code == "stopping"),
-		errors.Is(err, store.ErrStoreBusy):
-		return exit.Busyf("%w", err)
-	}
-	return err
+	return f.Argument(args)
 }
 
 func newProfileList(c *cli) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
-	"hermes.dev/hermes/cmd/hermes/internal/keeper"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/runtime/backup"
 	"hermes.dev/hermes/runtime/localapi"
 )
@@ -52,27 +52,24 @@ Values of secrets and the workspace are left out unless asked for.`,
 }
 
 func (c *cli) backupProfile(ctx context.Context, f dataFlags, r localapi.BackupRequest) error {
-	k, name, done, err := c.keeper(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer done()
-	made, err := k.Backup(ctx, r)
-	if err != nil {
-		return dataError(err)
-	}
-	if f.output == "json" {
-		return printJSON(c, made)
-	}
-	what := "no session store yet"
-	if made.Store != nil {
-		what = fmt.Sprintf("%d sessions, %d messages", made.Store.Sessions, made.Store.Messages)
-	}
-	fmt.Fprintf(c.out, "profile %s backed up: %s, %d files, %s\n%s\n", name, what, made.Files, bytesText(made.Bytes), made.Path)
-	for _, s := range made.Skipped {
-		fmt.Fprintln(c.err, "left out:", s)
-	}
-	return nil
+	return c.withProfile(ctx, f.Flags, reach.Need{}, func(a *reach.Access) error {
+		made, err := a.Backup(ctx, a.Profile, r)
+		if err != nil {
+			return err
+		}
+		if f.output == "json" {
+			return printJSON(c, made)
+		}
+		what := "no session store yet"
+		if made.Store != nil {
+			what = fmt.Sprintf("%d sessions, %d messages", made.Store.Sessions, made.Store.Messages)
+		}
+		fmt.Fprintf(c.out, "profile %s backed up: %s, %d files, %s\n%s\n", a.Profile, what, made.Files, bytesText(made.Bytes), made.Path)
+		for _, s := range made.Skipped {
+			fmt.Fprintln(c.err, "left out:", s)
+		}
+		return nil
+	})
 }
 
 type restoreFlags struct {
@@ -116,42 +113,40 @@ Profile declares; replaced ones go into backups/before-restore-TIME.`,
 }
 
 func (c *cli) restoreProfile(ctx context.Context, f restoreFlags) error {
-	k, name, done, err := c.keeper(ctx, f.dataFlags)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if f.list {
-		list, err := k.Backups(ctx)
+	return c.withProfile(ctx, f.Flags, reach.Need{Empty: true}, func(a *reach.Access) error {
+		if f.list {
+			list, err := a.Backups(ctx, a.Profile)
+			if err != nil {
+				return err
+			}
+			if f.output == "json" {
+				return printJSON(c, list)
+			}
+			return c.printBackups(list)
+		}
+		path, err := chooseBackup(ctx, a, f.from)
+		if err != nil {
+			return err
+		}
+		result, err := a.Restore(ctx, a.Profile, localapi.RestoreRequest{Path: path, Files: f.files, DryRun: f.dryRun, AnyProfile: f.anyProfile})
 		if err != nil {
 			return err
 		}
 		if f.output == "json" {
-			return printJSON(c, list)
+			return printJSON(c, result)
 		}
-		return c.printBackups(list)
-	}
-	path, err := chooseBackup(ctx, k, name, f.from)
-	if err != nil {
-		return err
-	}
-	result, err := k.Restore(ctx, localapi.RestoreRequest{Path: path, Files: f.files, DryRun: f.dryRun, AnyProfile: f.anyProfile})
-	if err != nil {
-		return dataError(err)
-	}
-	if f.output == "json" {
-		return printJSON(c, result)
-	}
-	c.printRestored(name, path, result, f)
-	return nil
+		c.printRestored(a.Profile, path, result, f)
+		return nil
+	})
 }
 
 // chooseBackup turns --from into an absolute path.
-func chooseBackup(ctx context.Context, k keeper.Keeper, name, from string) (string, error) {
+func chooseBackup(ctx context.Context, a *reach.Access, from string) (string, error) {
 	if strings.ContainsRune(from, filepath.Separator) {
 		return filepath.Abs(from)
 	}
-	list, err := k.Backups(ctx)
+	name := a.Profile
+	list, err := a.Backups(ctx, name)
 	if err != nil {
 		return "", err
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
-	"hermes.dev/hermes/cmd/hermes/internal/keeper"
-	"hermes.dev/hermes/runtime/home"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/runtime/homeimport"
+	"hermes.dev/hermes/runtime/localapi"
 	"hermes.dev/hermes/runtime/store"
 )
 
@@ -65,7 +65,7 @@ Values of secrets stay where they are unless --with-secrets asks for them.`,
 	flags.BoolVar(&f.dryRun, "dry-run", true, "only say what would be imported")
 	flags.BoolVar(&f.apply, "apply", false, "apply the manifest, wait for the profile, and import into it")
 	flags.StringVarP(&f.manifest, "output", "o", "", "write the manifest to this file (mode 0600), or - for standard output")
-	flags.StringVar(&f.home, "home", "", "import rows and files into this profile home, which nobody serves; no manifest is applied")
+	flags.StringVar(&f.home, "home", "", "import rows and files into this home, or the profile of --name below this home root; no manifest is applied")
 	flags.BoolVar(&f.secrets, "with-secrets", false, "put the values of secrets into the manifest")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long --apply waits for the profile to be served")
 	return command
@@ -90,6 +90,14 @@ func (c *cli) importProfile(ctx context.Context, path string, f importFlags) err
 		return err
 	}
 	defer os.RemoveAll(work)
+	into := reach.Flags{Profile: f.name, Home: f.home}
+	if f.home != "" { // rows get the name of the profile they go to
+		target, err := c.finder().Find(ctx, into, reach.Need{Empty: true})
+		if err != nil {
+			return err
+		}
+		f.name = target.Profile
+	}
 	run, err := readImport(ctx, path, f, work)
 	if err != nil {
 		return err
@@ -103,17 +111,14 @@ func (c *cli) importProfile(ctx context.Context, path string, f importFlags) err
 	case f.apply:
 		err = c.applyImport(ctx, run)
 	case f.home != "":
-		var k keeper.Keeper
-		if k, _, _, err = c.localKeeper(f.home, run.objects.Profile.Name); err == nil {
-			err = run.fill(ctx, k, f.home)
-		}
+		err = c.withProfile(ctx, into, reach.Need{Empty: true}, func(a *reach.Access) error { return run.fill(ctx, a) })
 	}
 	if f.manifest == "-" {
 		printImport(c.err, run)
 	} else {
 		printImport(c.out, run)
 	}
-	return dataError(err)
+	return err
 }
 
 // readImport reads and judges everything and changes nothing: the store is looked at as a copy below work.
@@ -123,15 +128,7 @@ func readImport(ctx context.Context, path string, f importFlags, work string) (*
 		return nil, err
 	}
 	run := &importRun{f: f, home: h}
-	into := ""
-	if f.home != "" { // rows get the name of the profile they go to
-		dir, err := filepath.Abs(f.home)
-		if err != nil {
-			return nil, err
-		}
-		into = home.ForHome(dir).Name
-	}
-	run.objects, err = homeimport.Convert(h, homeimport.Options{Name: cmp.Or(f.name, into, h.Name), Gateway: f.gateway, Secrets: f.secrets})
+	run.objects, err = homeimport.Convert(h, homeimport.Options{Name: cmp.Or(f.name, h.Name), Gateway: f.gateway, Secrets: f.secrets})
 	if err != nil {
 		return nil, exit.Usagef("%w", err)
 	}
@@ -166,19 +163,19 @@ func (c *cli) writeManifest(run *importRun) error {
 }
 
 // fill adds the rows and files to a profile.
-func (run *importRun) fill(ctx context.Context, k keeper.Keeper, dir string) error {
+func (run *importRun) fill(ctx context.Context, a *reach.Access) error {
 	if run.copied != "" {
-		report, err := k.Import(ctx, run.copied)
+		report, err := a.Import(ctx, a.Profile, localapi.ImportRequest{Path: run.copied})
 		if err != nil {
 			return err
 		}
 		run.rows = report
 	}
 	run.done = true
-	files, err := homeimport.CopyFiles(run.home, dir)
+	files, err := homeimport.CopyFiles(run.home, a.Home)
 	run.files = files
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the sessions are imported; memories and skills are not, because the profile's home %s is not on this machine", dir)
+		return fmt.Errorf("the sessions are imported; memories and skills are not, because the profile's home %s is not on this machine", a.Home)
 	}
 	return err
 }

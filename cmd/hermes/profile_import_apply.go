@@ -11,6 +11,7 @@ import (
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/manifests"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
 	"hermes.dev/hermes/cmd/hermes/internal/statusview"
 )
@@ -29,16 +30,7 @@ func (c *cli) applyImport(ctx context.Context, run *importRun) error {
 		}
 		return err
 	}
-	k, _, done, err := c.keeper(ctx, dataFlags{profile: name})
-	if err != nil {
-		return err
-	}
-	defer done()
-	found, err := c.locateData(ctx, dataFlags{profile: name})
-	if err != nil {
-		return err
-	}
-	return run.fill(ctx, k, found.Home)
+	return c.withProfile(ctx, reach.Flags{Profile: name}, reach.Need{}, func(a *reach.Access) error { return run.fill(ctx, a) })
 }
 
 // applyObjects applies the manifest. A Secret whose values are not known is made when there is none, and never laid over

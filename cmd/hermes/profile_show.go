@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/runtime/localapi"
 )
 
@@ -21,7 +22,7 @@ func newProfileShow(c *cli) *cobra.Command {
 			if err := f.named(args); err != nil {
 				return err
 			}
-			if f.profile == "" {
+			if f.Profile == "" {
 				return exit.Usagef("name a profile: hermes profile show NAME")
 			}
 			return c.showProfile(cmd.Context(), f)
@@ -49,7 +50,7 @@ type conditionRow struct {
 }
 
 func (c *cli) showProfile(ctx context.Context, f dataFlags) error {
-	profiles, err := c.profiles(ctx, f.profile)
+	profiles, err := c.profiles(ctx, f.Profile)
 	if err != nil {
 		return err
 	}
@@ -57,15 +58,12 @@ func (c *cli) showProfile(ctx context.Context, f dataFlags) error {
 	for _, k := range profiles[0].Status.Conditions {
 		d.Conditions = append(d.Conditions, conditionRow{k.Type, string(k.Status), k.Reason, k.Message, k.LastTransitionTime.Time})
 	}
-	if k, _, done, err := c.keeper(ctx, f); err != nil {
-		d.BackupsProblem = err.Error()
-	} else {
-		defer done()
-		if list, err := k.Backups(ctx); err != nil {
-			d.BackupsProblem = err.Error()
-		} else {
-			d.Backups = list
-		}
+	err = c.withProfile(ctx, f.Flags, reach.Need{}, func(a *reach.Access) (err error) {
+		d.Backups, err = a.Backups(ctx, a.Profile)
+		return err
+	})
+	if err != nil {
+		d.Backups, d.BackupsProblem = []localapi.BackupInfo{}, err.Error()
 	}
 	if f.output == "json" {
 		return printJSON(c, d)

@@ -5,22 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
-	"hermes.dev/hermes/cmd/hermes/internal/datadir"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/sessions"
 	"hermes.dev/hermes/runtime/localapi"
 )
 
 // sessionFlags are what every verb about sessions takes.
-type sessionFlags struct{ profile, home, output string }
+type sessionFlags struct {
+	reach.Flags
+	output string
+}
 
 func newSessions(c *cli) *cobra.Command {
 	var f sessionFlags
@@ -34,9 +34,7 @@ goes by its id, its title, or the beginning of its id.`,
 		Args: knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	flags := command.PersistentFlags()
-	flags.StringVarP(&f.profile, "profile", "p", "", "profile (default: the only one, or the one named default)")
-	flags.StringVar(&f.home, "home", "", "home root that holds the profile, instead of asking the control plane")
+	f.Register(command.PersistentFlags())
 	command.AddCommand(
 		newSessionsList(c, &f), newSessionsShow(c, &f), newSessionsSearch(c, &f), newSessionsExport(c, &f),
 		newSessionsRename(c, &f), newSessionsDelete(c, &f), newSessionsPrune(c, &f),
@@ -55,72 +53,21 @@ func (f *sessionFlags) outputFlag(command *cobra.Command) {
 }
 
 // withSessions runs fn with the sessions of the profile that is meant, and words what goes wrong.
-func (c *cli) withSessions(ctx context.Context, f *sessionFlags, fn func(*sessions.Access) error) error {
+func (c *cli) withSessions(ctx context.Context, f *sessionFlags, fn func(*reach.Access) error) error {
 	switch f.output {
 	case "", "table", "wide", "json", "yaml", "name":
 	default:
 		return exit.Usagef("-o %s: use table, wide, json, yaml or name", f.output)
 	}
-	access, err := c.openSessions(ctx, f)
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.sessionsError(fn(access)), access.Close())
+	return c.withProfile(ctx, f.Flags, reach.Need{Store: true}, func(a *reach.Access) error { return c.sessionsError(fn(a)) })
 }
 
-func (c *cli) openSessions(ctx context.Context, f *sessionFlags) (*sessions.Access, error) {
-	target, err := c.sessionsTarget(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return sessions.Open(ctx, target, os.TempDir(), clock.RealClock{}, logr.Discard())
-}
-
-// sessionsTarget asks the control plane, and looks into the data directory when it does not run.
-func (c *cli) sessionsTarget(ctx context.Context, f *sessionFlags) (sessions.Target, error) {
-	if f.home != "" {
-		return sessions.LocateHome(f.home, f.profile)
-	}
-	target, err := c.declaredSessions(ctx, f.profile)
-	var stopped *datadir.NotRunningError
-	if !errors.As(err, &stopped) {
-		return target, err
-	}
-	namespace := c.namespace
-	if namespace == "" {
-		namespace = "default"
-	}
-	target, ok, offlineErr := sessions.LocateOffline(stopped.Data.Gateways(), namespace, f.profile)
-	switch {
-	case offlineErr != nil:
-		return target, fmt.Errorf("%w (%w)", err, offlineErr)
-	case !ok:
-		return target, err
-	}
-	return target, nil
-}
-
-func (c *cli) declaredSessions(ctx context.Context, profile string) (sessions.Target, error) {
-	client, rest, namespace, err := c.api()
-	if err != nil {
-		return sessions.Target{}, err
-	}
-	target, err := sessions.Locate(ctx, rest, namespace, profile)
-	return target, client.Explain(err)
-}
-
-// sessionsError gives an error of the API its exit code. A refused maintenance is printed as it is: it has lines.
+// sessionsError prints a refused maintenance as it is: it has lines.
 func (c *cli) sessionsError(err error) error {
 	var e *localapi.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Code {
-	case localapi.CodeStoreHeld:
+	if errors.As(err, &e) && e.Code == localapi.CodeStoreHeld {
 		fmt.Fprint(c.err, e.Message)
 		return exit.Silent(exit.Failed)
-	case localapi.CodeSessionBusy, "store_busy", "stopping":
-		return exit.Busyf("%w", err)
 	}
 	return err
 }
@@ -156,7 +103,7 @@ func (c *cli) completeSession(f *sessionFlags) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var offers []cobra.Completion
-		err := c.withSessions(cmd.Context(), &sessionFlags{profile: f.profile, home: f.home}, func(a *sessions.Access) error {
+		err := c.withSessions(cmd.Context(), &sessionFlags{Flags: f.Flags}, func(a *reach.Access) error {
 			list, err := a.Sessions(cmd.Context(), a.Profile, localapi.SessionFilter{Limit: 200})
 			for _, s := range list {
 				if strings.HasPrefix(s.ID, begun) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/sessions"
 	"hermes.dev/hermes/runtime/localapi"
 )
@@ -29,7 +30,7 @@ replaced by one of the agent's own.`,
 			case !clear:
 				title = args[1]
 			}
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error {
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
 				head, err := a.SessionHead(cmd.Context(), a.Profile, args[0])
 				if err != nil {
 					return err
@@ -62,7 +63,7 @@ back; hermes sessions export writes it down first. A session whose turn runs is 
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: c.completeSession(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error {
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
 				head, err := a.SessionHead(cmd.Context(), a.Profile, args[0])
 				if err != nil {
 					return err
@@ -107,7 +108,7 @@ Other programs that have the store open are looked for first: while there is one
 				return exit.Usagef("--older-than: %w", err)
 			}
 			ask.OlderThanSeconds = int64(older / time.Second)
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error { return c.prune(cmd, a, f.output, ask, yes) })
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error { return c.prune(cmd, a, f.output, ask, yes) })
 		},
 	}
 	flags := command.Flags()
@@ -120,7 +121,7 @@ Other programs that have the store open are looked for first: while there is one
 	return command
 }
 
-func (c *cli) prune(cmd *cobra.Command, a *sessions.Access, output string, ask localapi.MaintenanceRequest, yes bool) error {
+func (c *cli) prune(cmd *cobra.Command, a *reach.Access, output string, ask localapi.MaintenanceRequest, yes bool) error {
 	look := ask
 	look.DryRun = true
 	done, err := a.Maintain(cmd.Context(), a.Profile, "prune", look)
@@ -167,7 +168,7 @@ func newSessionsOptimize(c *cli, f *sessionFlags, action, short, long string) *c
 Other programs that have the store open are looked for first: while there is one, nothing is done.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error {
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
 				done, err := a.Maintain(cmd.Context(), a.Profile, action, ask)
 				if err != nil {
 					return err

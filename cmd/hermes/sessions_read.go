@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/sessions"
 	"hermes.dev/hermes/runtime/localapi"
 )
@@ -35,7 +36,7 @@ func newSessionsList(c *cli, f *sessionFlags) *cobra.Command {
 			if limit < 0 {
 				return exit.Usagef("--limit %d: use 0 for all, or how many", limit)
 			}
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error {
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
 				list, more, err := listSessions(cmd.Context(), a, filter, limit)
 				if err != nil {
 					return err
@@ -55,7 +56,7 @@ func newSessionsList(c *cli, f *sessionFlags) *cobra.Command {
 }
 
 // listSessions reads pages until there are enough; limit 0 is all. more says that there are further ones.
-func listSessions(ctx context.Context, a *sessions.Access, filter localapi.SessionFilter, limit int) (list []localapi.SessionInfo, more bool, err error) {
+func listSessions(ctx context.Context, a *reach.Access, filter localapi.SessionFilter, limit int) (list []localapi.SessionInfo, more bool, err error) {
 	const page = 200
 	list = []localapi.SessionInfo{}
 	for {
@@ -103,7 +104,7 @@ func newSessionsShow(c *cli, f *sessionFlags) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: c.completeSession(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error {
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
 				s, err := a.Session(cmd.Context(), a.Profile, args[0])
 				if err != nil {
 					return err
@@ -141,7 +142,7 @@ characters are searched.`,
 			if filter.Until, err = sessions.ParseWhen(until, now, time.Local); err != nil {
 				return exit.Usagef("--until: %w", err)
 			}
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error {
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
 				return c.search(cmd.Context(), a, f.output, filter)
 			})
 		},
@@ -158,7 +159,7 @@ characters are searched.`,
 	return command
 }
 
-func (c *cli) search(ctx context.Context, a *sessions.Access, output string, filter localapi.SearchFilter) error {
+func (c *cli) search(ctx context.Context, a *reach.Access, output string, filter localapi.SearchFilter) error {
 	if filter.Session != "" {
 		head, err := a.SessionHead(ctx, a.Profile, filter.Session)
 		if err != nil {
@@ -210,7 +211,7 @@ those that a compaction replaced or that were taken back. markdown is for readin
 			case format != "jsonl" && format != "markdown":
 				return exit.Usagef("--format %s: use jsonl or markdown", format)
 			}
-			return c.withSessions(cmd.Context(), f, func(a *sessions.Access) error {
+			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
 				return c.toFile(file, func(w io.Writer) error { return exportSessions(cmd.Context(), a, w, args, format) })
 			})
 		},
@@ -223,7 +224,7 @@ those that a compaction replaced or that were taken back. markdown is for readin
 }
 
 // exportSessions writes the sessions that are named, or all.
-func exportSessions(ctx context.Context, a *sessions.Access, w io.Writer, refs []string, format string) error {
+func exportSessions(ctx context.Context, a *reach.Access, w io.Writer, refs []string, format string) error {
 	var ids []string
 	for _, ref := range refs {
 		head, err := a.SessionHead(ctx, a.Profile, ref)

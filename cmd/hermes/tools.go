@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,13 +15,15 @@ import (
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/toolview"
 	"hermes.dev/hermes/runtime/tools"
 )
 
 type toolsFlags struct {
-	profile, socket, home, output string
-	all                           bool
+	reach.Flags
+	output string
+	all    bool
 }
 
 func newTools(c *cli) *cobra.Command {
@@ -39,7 +42,7 @@ those lists by server-side apply under a field manager of their own, so that ent
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	command.PersistentFlags().StringVarP(&f.profile, "profile", "p", "", "profile (default: the only one, or the one named default)")
+	f.RegisterProfile(command.PersistentFlags())
 	command.AddCommand(newToolsList(c, &f), newToolsShow(c, &f), newToolsRevoke(c, &f),
 		newToolsToggle(c, &f, "enable", "Let an agent use a toolset", toolview.Enable),
 		newToolsToggle(c, &f, "disable", "Take a toolset from an agent", toolview.Disable))
@@ -48,19 +51,15 @@ those lists by server-side apply under a field manager of their own, so that ent
 
 func (f *toolsFlags) readFlags(command *cobra.Command) {
 	command.Flags().StringVarP(&f.output, "output", "o", "", "json, yaml or name")
-	f.placeFlags(command)
-}
-
-func (f *toolsFlags) placeFlags(command *cobra.Command) {
-	command.Flags().StringVar(&f.socket, "socket", "", "API socket of a gateway, instead of looking it up")
-	command.Flags().StringVar(&f.home, "home", "", "read a profile's home that nothing serves, instead of looking it up")
+	f.RegisterPlace(command.Flags())
 }
 
 func newToolsList(c *cli, f *toolsFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List toolsets: what is on, partly on, off or unavailable, and why",
-		Long: `List toolsets: what is on, partly on, off or unavailable, and why, and the decisions that were given for always.
+		Long: `List toolsets: what is on, partly on, off or unavailable, and why; MCP servers, with what keeps one from being connected; and the
+decisions that were given for always.
 
 A served profile is asked; else its configuration is read, which cannot tell what depends on a running agent.`,
 		Args: noArgs,
@@ -110,6 +109,11 @@ func narrowed(o tools.Overview, name string) tools.Overview {
 			for _, m := range t.Tools {
 				members[m] = true
 			}
+		}
+	}
+	for _, s := range o.Servers {
+		if s.Name == name || tools.ServerToolset(s.Name) == name {
+			out.Servers = append(out.Servers, s)
 		}
 	}
 	for _, t := range o.Tools {
@@ -172,7 +176,7 @@ func (c *cli) toggleToolset(ctx context.Context, f toolsFlags, verb, name string
 	if err != nil {
 		return err
 	}
-	p, err := profileNamed(ctx, api, namespace, f.profile)
+	p, err := profileNamed(ctx, api, namespace, f.Profile)
 	if err != nil {
 		return client.Explain(err)
 	}
@@ -210,12 +214,15 @@ func profileNamed(ctx context.Context, api rest.Interface, namespace, name strin
 		if err := api.Get().Namespace(namespace).Resource("profiles").Do(ctx).Into(&list); err != nil {
 			return nil, err
 		}
+		names := make([]string, len(list.Items))
 		for i := range list.Items {
-			if len(list.Items) == 1 || list.Items[i].Name == "default" {
-				return &list.Items[i], nil
-			}
+			names[i] = list.Items[i].Name
 		}
-		return nil, exit.Usagef("namespace %s has %d profiles: name one with -p", namespace, len(list.Items))
+		picked, err := reach.Pick(names, "", "in namespace "+namespace)
+		if err != nil {
+			return nil, err
+		}
+		return &list.Items[slices.Index(names, picked)], nil
 	}
 	p := &v1alpha1.Profile{}
 	err := api.Get().Namespace(namespace).Resource("profiles").Name(name).Do(ctx).Into(p)

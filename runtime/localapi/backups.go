@@ -92,14 +92,14 @@ func (h *handler) listBackups(w http.ResponseWriter, _ *http.Request, p Keeper) 
 		writeError(w, h.backupError(err))
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": BackupInfos(list)})
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": backupInfos(list)})
 }
 
-// BackupInfos is a list of backups as it is shown.
-func BackupInfos(list []backup.Entry) []BackupInfo {
+// backupInfos is a list of backups as it is shown.
+func backupInfos(list []backup.Entry) []BackupInfo {
 	out := make([]BackupInfo, len(list))
 	for i, e := range list {
-		out[i] = NewBackupInfo(e.Backup)
+		out[i] = newBackupInfo(e.Backup)
 		if e.Err != nil {
 			out[i].Problem = e.Err.Error()
 		}
@@ -107,8 +107,8 @@ func BackupInfos(list []backup.Entry) []BackupInfo {
 	return out
 }
 
-// NewBackupInfo is one backup as it is shown.
-func NewBackupInfo(b backup.Backup) BackupInfo {
+// newBackupInfo is one backup as it is shown.
+func newBackupInfo(b backup.Backup) BackupInfo {
 	return BackupInfo{
 		Path: b.Path, Bytes: b.Size, Created: b.Created, Trigger: b.Trigger, Store: b.Store,
 		Files: len(b.Files), Secrets: b.Secrets, Workspace: b.Workspace, Skipped: b.Skipped,
@@ -132,7 +132,7 @@ func (h *handler) makeBackup(w http.ResponseWriter, r *http.Request, p Keeper) {
 		writeError(w, h.backupError(err))
 		return
 	}
-	writeJSON(w, http.StatusOK, NewBackupInfo(made))
+	writeJSON(w, http.StatusOK, newBackupInfo(made))
 }
 
 func (h *handler) restore(w http.ResponseWriter, r *http.Request, p Keeper) {

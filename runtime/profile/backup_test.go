@@ -114,6 +114,20 @@ func TestRestoreOverADamagedStore(t *testing.T) {
 	}
 }
 
+// cutOff leaves a restore of a backup as a kill after its journal was written leaves it.
+func (r *rig) cutOff(path string) {
+	r.t.Helper()
+	home := r.runtime.Paths().Home
+	staged, err := stageRestore(ctx(r.t), r.runtime.Paths(), RestoreRequest{Path: path}, backup.RestoreOptions{Now: night, Log: logr.Discard()})
+	must(r.t, err)
+	stages, _ := filepath.Glob(filepath.Join(home, ".hermes-restore-*Z"))
+	stamp := strings.TrimPrefix(filepath.Base(stages[0]), ".hermes-restore-")
+	must(r.t, os.Rename(stages[0], stages[0]+".kept")) // the kernel lets go of the lock of who is killed; here it is given up
+	must(r.t, staged.Discard())
+	must(r.t, os.Rename(stages[0]+".kept", stages[0]))
+	must(r.t, os.WriteFile(filepath.Join(home, backup.JournalName), []byte(`{"version":1,"stamp":"`+stamp+`","store":true}`), 0o600))
+}
+
 // TestRestoreIsFinishedOnOpen: a restore that was killed after its journal was written is finished before the next use.
 func TestRestoreIsFinishedOnOpen(t *testing.T) {
 	r := newRig(t)
@@ -122,47 +136,59 @@ func TestRestoreIsFinishedOnOpen(t *testing.T) {
 	must(t, err)
 	r.mustSay("s", "two")
 	r.runtime.store.closeUnused()
-	home := r.runtime.Paths().Home
-	staged, err := stageRestore(ctx(t), r.runtime.Paths(), RestoreRequest{Path: b.Path}, backup.RestoreOptions{Now: night, Log: logr.Discard()})
-	must(t, err)
-	stages, _ := filepath.Glob(filepath.Join(home, ".hermes-restore-*Z"))
-	stamp := strings.TrimPrefix(filepath.Base(stages[0]), ".hermes-restore-")
-	must(t, os.WriteFile(filepath.Join(home, backup.JournalName), []byte(`{"version":1,"stamp":"`+stamp+`","store":true}`), 0o600))
+	r.cutOff(b.Path)
 	if got := r.roles("s"); got != "ua" {
 		t.Errorf("rows %s", got)
 	}
-	if backup.Pending(home) {
+	if backup.Pending(r.runtime.Paths().Home) {
 		t.Error("the journal is still there")
 	}
-	must(t, staged.Discard())
 }
 
-// TestOffline works under the store's lock, and only when nobody serves the profile.
-func TestOffline(t *testing.T) {
+// TestRestoreAfterOneThatWasCutOff: the earlier one is finished first, without a store being opened in between.
+func TestRestoreAfterOneThatWasCutOff(t *testing.T) {
 	r := newRig(t)
 	r.mustSay("s", "one")
-	off := Offline{Paths: r.runtime.Paths(), Clock: clocktesting.NewFakePassiveClock(night), Log: logr.Discard()}
-	if _, err := off.Backup(ctx(t), BackupRequest{}); !errors.Is(err, store.ErrStoreBusy) {
+	first, err := r.runtime.Backup(ctx(t), BackupRequest{})
+	must(t, err)
+	r.mustSay("s", "two")
+	second, err := r.runtime.Backup(ctx(t), BackupRequest{})
+	must(t, err)
+	r.runtime.store.closeUnused()
+	r.cutOff(first.Path)
+	_, err = r.runtime.Restore(ctx(t), RestoreRequest{Path: second.Path})
+	must(t, err)
+	if got := r.roles("s"); got != "uaua" {
+		t.Errorf("rows %s", got)
+	}
+}
+
+// TestTwoRuntimesOfOneHome: one that is opened beside a gateway's is refused by the store's lock, and later takes over.
+func TestTwoRuntimesOfOneHome(t *testing.T) {
+	r := newRig(t)
+	r.mustSay("s", "one")
+	beside := Open(Options{Paths: r.runtime.Paths(), Clock: clocktesting.NewFakeClock(night), Log: logr.Discard()})
+	t.Cleanup(func() { must(t, beside.Close(context.Background())) })
+	if _, err := beside.Backup(ctx(t), BackupRequest{}); !errors.Is(err, store.ErrStoreBusy) {
 		t.Errorf("backup beside a gateway: %v", err)
 	}
 	b, err := r.runtime.Backup(ctx(t), BackupRequest{})
 	must(t, err)
-	if _, err := off.Restore(ctx(t), RestoreRequest{Path: b.Path}); !errors.Is(err, store.ErrStoreBusy) {
+	if _, err := beside.Restore(ctx(t), RestoreRequest{Path: b.Path}); !errors.Is(err, store.ErrStoreBusy) {
 		t.Errorf("restore beside a gateway: %v", err)
 	}
 	r.mustSay("s", "two")
 	must(t, r.runtime.Close(ctx(t)))
-	later, err := off.Backup(ctx(t), BackupRequest{})
+	later, err := beside.Backup(ctx(t), BackupRequest{})
 	if err != nil || later.Store.Messages != 4 {
 		t.Errorf("%+v %v", later.Store, err)
 	}
-	if _, err := off.Restore(ctx(t), RestoreRequest{Path: b.Path}); err != nil {
-		t.Error(err)
-	}
-	if f, err := store.Check(ctx(t), off.Paths.Store()); err != nil || f.Messages != 2 {
+	_, err = beside.Restore(ctx(t), RestoreRequest{Path: b.Path})
+	must(t, err)
+	if f, err := store.Check(ctx(t), beside.Paths().Store()); err != nil || f.Messages != 2 {
 		t.Errorf("%+v %v", f, err)
 	}
-	if list, err := off.Backups(); err != nil || len(list) != 2 {
+	if list, err := beside.Backups(); err != nil || len(list) != 2 {
 		t.Errorf("%v %v", list, err)
 	}
 }

@@ -38,6 +38,9 @@ func (r *Runtime) Restore(ctx context.Context, req RestoreRequest) (done backup.
 	}
 	defer r.leave()
 	defer r.catch(&err)
+	if err := r.finishRestore(ctx); err != nil {
+		return backup.Restored{}, err
+	}
 	staged, err := stageRestore(ctx, r.o.Paths, req, backup.RestoreOptions{Files: req.Files, Now: r.o.Clock.Now(), Log: r.o.Log})
 	if err != nil {
 		return backup.Restored{}, err
@@ -56,6 +59,17 @@ func (r *Runtime) Restore(ctx context.Context, req RestoreRequest) (done backup.
 	}
 	r.restored(ctx)
 	return done, err
+}
+
+// finishRestore finishes a restore that was cut off, which comes before another one.
+func (r *Runtime) finishRestore(ctx context.Context) error {
+	if !backup.Pending(r.o.Paths.Home) {
+		return nil
+	}
+	return r.store.exclusively(ctx, func() error {
+		_, err := backup.Recover(r.o.Paths.Home)
+		return err
+	})
 }
 
 // stageRestore verifies a backup and lays out what it would put in place.

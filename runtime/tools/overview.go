@@ -53,6 +53,8 @@ type Overview struct {
 	Approvals []Approval `json:"approvals"`
 	// Notes say what the configuration names that is not there.
 	Notes []string `json:"notes,omitempty"`
+	// Servers are the MCP servers that the profile declares, by name.
+	Servers []ServerInfo `json:"servers,omitempty"`
 	// Served is false when the overview was read from the configuration: then what depends on the running agent, like
 	// MCP servers, does not show.
 	Served bool `json:"served"`
@@ -60,7 +62,7 @@ type Overview struct {
 
 // Survey tells what a configuration selects, without making anything.
 func Survey(c Config) (Overview, error) {
-	selected, err := selectToolsets(c.Toolsets, c.DisabledToolsets, c.CustomToolsets)
+	selected, err := selectConfigured(c)
 	if err != nil {
 		return Overview{}, err
 	}

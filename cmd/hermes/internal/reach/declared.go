@@ -1,0 +1,123 @@
+package reach
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
+	"hermes.dev/hermes/cmd/hermes/internal/statusview"
+	"hermes.dev/hermes/runtime/home"
+)
+
+// declared asks the control plane where a profile is.
+func (f Finder) declared(ctx context.Context, wanted string, need Need) (Target, error) {
+	client, api, namespace, err := f.API()
+	if err != nil {
+		return Target{}, err
+	}
+	var profiles, gateways statusview.Snapshot
+	group, ctx := errgroup.WithContext(ctx)
+	for kind, into := range map[string]*statusview.Snapshot{"Profile": &profiles, "Gateway": &gateways} {
+		group.Go(func() (err error) {
+			*into, err = statusfeed.List(ctx, api, statusfeed.Query{Namespace: namespace, Kind: kind})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Target{}, client.Explain(err)
+	}
+	profiles.Gateways = gateways.Gateways
+	return chooseDeclared(profiles, namespace, wanted, need, f.Clock.Now())
+}
+
+// chooseDeclared is declared over what was read.
+func chooseDeclared(s statusview.Snapshot, namespace, wanted string, need Need, now time.Time) (Target, error) {
+	names := make([]string, len(s.Profiles))
+	for i := range s.Profiles {
+		names[i] = s.Profiles[i].Name
+	}
+	name, err := Pick(names, wanted, "in namespace "+namespace)
+	if err != nil {
+		return Target{}, err
+	}
+	if need.Ready {
+		if err := checkReady(s, name, now); err != nil {
+			return Target{}, err
+		}
+	}
+	p := &s.Profiles[slices.Index(names, name)]
+	t := Target{Profile: name, Gateway: cmp.Or(p.Spec.GatewayRef.Name, v1alpha1.DefaultGatewayName)}
+	var gateway *v1alpha1.Gateway
+	if i := slices.IndexFunc(s.Gateways, func(g v1alpha1.Gateway) bool { return g.Name == t.Gateway }); i >= 0 {
+		gateway = &s.Gateways[i]
+	}
+	place(&t, p, gateway)
+	return t, missing(t, gateway, need)
+}
+
+// place fills in where the gateway answers and where the home is: where the profile's gateway says that it has it, else
+// where it belongs below the gateway's root.
+func place(t *Target, p *v1alpha1.Profile, g *v1alpha1.Gateway) {
+	if g != nil {
+		t.Root = g.Status.Home
+		if g.Status.Instance != nil {
+			t.Socket = g.Status.Instance.APISocket
+		}
+	}
+	served := p.Status.Gateway
+	if served != nil && served.Home != "" && (t.Root == "" || served.Name == t.Gateway) {
+		t.Home = served.Home
+		t.Root = cmp.Or(t.Root, home.ForHome(served.Home).Root)
+	} else if t.Root != "" {
+		if paths, err := home.ForProfile(t.Root, t.Profile); err == nil {
+			t.Home = paths.Home
+		}
+	}
+}
+
+// missing says what a target lacks for what is needed.
+func missing(t Target, g *v1alpha1.Gateway, need Need) error {
+	switch {
+	case need.Ready && (g == nil || g.Status.Instance == nil):
+		return fmt.Errorf("gateway %s of profile %s does not run: see hermes status gateway/%s", t.Gateway, t.Profile, t.Gateway)
+	case need.Ready && t.Socket == "":
+		return fmt.Errorf("gateway %s of profile %s has no API socket on this machine: hermes chat reaches gateways of engine Process", t.Gateway, t.Profile)
+	case g != nil && g.Spec.Engine == v1alpha1.EngineKubernetes && t.Socket == "":
+		return fmt.Errorf("the data of profile %s is in the pod of gateway %s: run the command there, with --home", t.Profile, t.Gateway)
+	case g == nil && t.Home == "":
+		return fmt.Errorf("there is no gateway %s, which profile %s names: see hermes status profile/%s", t.Gateway, t.Profile, t.Profile)
+	case t.Home == "" && t.Socket == "":
+		return fmt.Errorf("gateway %s of profile %s has never run: see hermes status gateway/%s", t.Gateway, t.Profile, t.Gateway)
+	}
+	return nil
+}
+
+// checkReady says why a profile does not answer, and what to do, in the words of hermes status.
+func checkReady(s statusview.Snapshot, name string, now time.Time) error {
+	for _, row := range statusview.New(s, statusview.ControlPlane{}, now).Rows {
+		if row.Kind != "Profile" || row.Name != name {
+			continue
+		}
+		switch row.Verdict {
+		case statusview.Ready:
+			return nil
+		case statusview.Suspended:
+			return fmt.Errorf("profile %s is suspended: set spec.suspended to false", name)
+		}
+		if row.Reason == v1alpha1.ReasonModelRefused || row.Reason == v1alpha1.ReasonModelUnreachable {
+			return nil // said of the last turn: the next one may succeed, and only that shows it
+		}
+		text := fmt.Sprintf("profile %s is not ready: %s", name, row.State)
+		if row.Remedy != "" {
+			text += " → " + row.Remedy
+		}
+		return fmt.Errorf("%s", text)
+	}
+	return fmt.Errorf("there is no profile %q", name)
+}
