@@ -309,3 +309,12 @@ func TestCopyFilesAgain(t *testing.T) {
 		t.Errorf("again: %d, %v", n, err)
 	}
 }
+
+// TestCronNote: nobody is told to stop what nothing replaces yet, nor let run what would then run twice.
+func TestCronNote(t *testing.T) {
+	for run, want := range map[bool]string{true: "stop the Python agent's own cron", false: "does not run them yet: keep the Python agent's cron"} {
+		o, err := Convert(found(t), Options{Name: "ada", SchedulesRun: run})
+		must(t, err)
+		hasNotes(t, o.Notes, want)
+	}
+}

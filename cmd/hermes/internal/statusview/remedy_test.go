@@ -25,7 +25,6 @@ func TestRemedy(t *testing.T) {
 		"gateway of the spec":   {"WaitingForGateway", "x", "team", "hermes status gateway/home -n team"},
 		"gateway not found":     {"GatewayNotFound", "x", "default", "hermes get gateways"},
 		"waiting is the remedy": {"Starting", "x", "default", ""},
-		"not built yet":         {"NotImplemented", "x", "default", ""},
 		"a key not declared":    {"CredentialMissing", "provider openai needs an API key and the profile has none", "default", "hermes explain profile.spec.model.credentials"},
 		"a key refused":         {"ModelRefused", "the last turn's model call failed: 401 from api.openai.com: Incorrect API key", "default", `echo "{apiVersion: v1, kind: Secret, metadata: {name: openai}, stringData: {API_KEY: '…'}}" | hermes apply -f -`},
 		"a model refused":       {"ModelRefused", "the last turn's model call failed: 404 from api.openai.com: no such model", "default", "hermes explain profile.spec.model"},

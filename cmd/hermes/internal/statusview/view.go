@@ -53,6 +53,8 @@ const (
 	Progressing Verdict = "Progressing"
 	Ready       Verdict = "Ready"
 	Suspended   Verdict = "Suspended"
+	// NotImplemented: the object is as it should be, and this version does nothing with it.
+	NotImplemented Verdict = "NotImplemented"
 )
 
 // Row is one object.
@@ -141,6 +143,8 @@ func (v *View) add(row Row, ready func() string) {
 		}
 	case Suspended:
 		row.State = "suspended"
+	case NotImplemented:
+		row.State = "this version does not act on it yet"
 	default:
 		if row.State == "" {
 			row.State = strings.TrimSuffix(row.Reason+": "+row.Message, ": ")
@@ -180,7 +184,7 @@ func compareRows(a, b Row) int {
 }
 
 func verdictOrder(v Verdict) int {
-	return slices.Index([]Verdict{NotReady, Progressing, Ready, Suspended}, v)
+	return slices.Index([]Verdict{NotReady, Progressing, Ready, Suspended, NotImplemented}, v)
 }
 
 func kindOrder(kind string) int {
@@ -223,11 +227,13 @@ func waitsFor(finalizers []string) string {
 	return strings.Join(finalizers, ", ")
 }
 
-// verdictOf tells an object on its way from one that needs a person or a repair.
+// verdictOf tells an object on its way from one that needs a person or a repair, and from one that nothing can be done about.
 func verdictOf(ready metav1.Condition, conditions []metav1.Condition) Verdict {
 	switch {
 	case ready.Status == metav1.ConditionTrue:
 		return Ready
+	case ready.Reason == v1alpha1.ReasonNotImplemented:
+		return NotImplemented // no person and no waiting changes that
 	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):
 		return NotReady
 	case slices.Contains([]string{v1alpha1.ReasonReconciling, v1alpha1.ReasonWaitingForGateway, v1alpha1.ReasonStarting,
