@@ -37,7 +37,7 @@ func found(t *testing.T) Home {
 
 func convert(t *testing.T, secrets bool) Objects {
 	t.Helper()
-	o, err := Convert(found(t), Options{Name: "ada", Gateway: "home", Secrets: secrets})
+	o, err := Convert(found(t), Options{Name: "ada", Gateway: "home", Secrets: secrets, SchedulesRun: true})
 	must(t, err)
 	return o
 }
