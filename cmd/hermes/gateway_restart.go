@@ -33,7 +33,7 @@ func newGatewayRestart(c *cli) *cobra.Command {
 		Short: "Restart a gateway, finishing its turns first",
 		Long: `Restart a gateway: turns in flight are finished first, within spec.drainTimeout. NAME defaults to default.
 
-With --wait (the default) it returns when the new process answers.`,
+With --wait (the default) it returns when the new process serves the profiles that the old one served.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := v1alpha1.DefaultGatewayName
@@ -43,7 +43,7 @@ With --wait (the default) it returns when the new process answers.`,
 			return c.restartGateway(cmd.Context(), name, wait)
 		},
 	}
-	command.Flags().BoolVar(&wait, "wait", true, "return when the new process answers")
+	command.Flags().BoolVar(&wait, "wait", true, "return when the new process serves what the old one served")
 	return command
 }
 
@@ -51,6 +51,10 @@ func (c *cli) restartGateway(ctx context.Context, name string, wait bool) error 
 	client, api, namespace, err := c.api()
 	if err != nil {
 		return err
+	}
+	served, err := servedBy(ctx, api, namespace, name)
+	if err != nil {
+		return client.Explain(err)
 	}
 	before, err := askRestart(ctx, api, namespace, name, c.clock.Now())
 	if err != nil {
@@ -61,15 +65,17 @@ func (c *cli) restartGateway(ctx context.Context, name string, wait bool) error 
 		return nil
 	}
 	budget := process.StopBudget(drainTimeout(before)) + startMargin
-	after, err := awaitRestart(ctx, api, before, budget)
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	after, err := awaitRestart(ctx, api, before)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("gateway/%s did not come back within %s: see hermes status gateway/%s", name, budget, name)
+		return exit.Busyf("gateway/%s did not come back within %s: see hermes status gateway/%s", name, budget, name)
 	}
 	if err != nil {
 		return client.Explain(err)
 	}
 	fmt.Fprintf(c.out, "gateway/%s: restarted, pid %d\n", name, after.Status.Instance.PID)
-	return nil
+	return client.Explain(awaitServedAgain(ctx, api, after, served))
 }
 
 // askRestart changes the annotation that asks for one drained restart, and returns the Gateway as it was.
@@ -97,9 +103,7 @@ func drainTimeout(gw *v1alpha1.Gateway) time.Duration {
 }
 
 // awaitRestart watches until another run of the gateway answers.
-func awaitRestart(ctx context.Context, api rest.Interface, before *v1alpha1.Gateway, budget time.Duration) (*v1alpha1.Gateway, error) {
-	ctx, cancel := context.WithTimeout(ctx, budget)
-	defer cancel()
+func awaitRestart(ctx context.Context, api rest.Interface, before *v1alpha1.Gateway) (*v1alpha1.Gateway, error) {
 	lw := cache.NewListWatchFromClient(api, "gateways", before.Namespace, fields.OneTermEqualSelector(metav1.ObjectNameField, before.Name))
 	event, err := watchtools.UntilWithSync(ctx, lw, &v1alpha1.Gateway{}, nil, func(e watch.Event) (bool, error) {
 		gw, ok := e.Object.(*v1alpha1.Gateway)

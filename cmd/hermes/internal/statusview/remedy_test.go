@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -124,6 +125,21 @@ func TestRemedyRunsAsShown(t *testing.T) {
 		}
 		if secret.Kind != "Secret" || secret.Metadata.Name != "anthropic" || secret.StringData["API_KEY"] != "…" {
 			t.Errorf("width %d: %+v of\n%s", width, secret, script)
+		}
+	}
+}
+
+// A message that ends with the remedy does not make it be shown twice.
+func TestRemedyIsShownOnce(t *testing.T) {
+	for _, namespace := range []string{"default", "team"} {
+		p := v1alpha1.Profile{ObjectMeta: object("alice")}
+		p.Namespace, p.Spec.GatewayRef.Name = namespace, "home"
+		p.Status = v1alpha1.ProfileStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{
+			condition("Ready", metav1.ConditionFalse, time.Minute, v1alpha1.ReasonWaitingForGateway, "Gateway home is not running (Draining): see hermes status gateway/home"),
+		}}
+		text := Render(New(Snapshot{Profiles: []v1alpha1.Profile{p}}, plane(), now), Options{Terminal: Terminal{Width: NoLimit}, Now: now})
+		if strings.Count(text, "hermes status gateway/home") != 1 || !strings.Contains(text, "(Draining)\n") {
+			t.Errorf("%s", text)
 		}
 	}
 }

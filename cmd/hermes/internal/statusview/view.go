@@ -152,8 +152,20 @@ func (v *View) add(row Row, ready func() string) {
 		if row.Remedy == "" {
 			row.Remedy = remedy(row)
 		}
+		row.State = withoutRemedy(row)
 	}
 	v.Rows = append(v.Rows, row)
+}
+
+// withoutRemedy is the state of a row without the remedy that its message may end with: it is shown once.
+func withoutRemedy(row Row) string {
+	state := row.State
+	if row.Remedy != "" {
+		for _, command := range []string{row.Remedy, strings.TrimSuffix(row.Remedy, flagFor(row.Namespace))} {
+			state = strings.TrimSuffix(state, ": see "+command)
+		}
+	}
+	return state
 }
 
 func manifestRow(m Manifest) Row {
