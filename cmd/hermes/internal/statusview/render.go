@@ -245,6 +245,9 @@ func (p *page) marked(symbol, color, text string) {
 
 func (p *page) object(c columns, r Row) {
 	symbol, color := look(r.Verdict)
+	if r.Warning != "" {
+		symbol, color = "!", yellow
+	}
 	p.marked(symbol, color, c.row(r.Kind, c.nameOf(r), c.sinceOf(r), clean(r.State)))
 	p.remedy(r.Remedy, p.width-c.state)
 }

@@ -69,6 +69,8 @@ type Row struct {
 	State string
 	// Remedy is a command to run, empty when there is nothing to do.
 	Remedy string
+	// Warning is the reason of what should be looked at although the verdict is Ready, empty when there is nothing.
+	Warning string
 	// Conditions are all that is known, as the object has them.
 	Conditions []metav1.Condition
 }
@@ -110,6 +112,9 @@ func New(s Snapshot, cp ControlPlane, now time.Time) View {
 		row.Remedy = profileRemedy(p, row)
 		if row.Reason == v1alpha1.ReasonGatewayNotFound {
 			row.State = gatewayNotFound(p, s.Gateways)
+		}
+		if row.Verdict == Ready && backupFailed(p) != "" {
+			row.Warning, row.Remedy = v1alpha1.ReasonBackupFailed, statusOf(row)
 		}
 		v.add(row, func() string { return profileState(p, s, now) })
 	}
