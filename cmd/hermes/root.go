@@ -36,7 +36,7 @@ func run(ctx context.Context, c *cli, args []string) int {
 	err = c.explainRefused(err)
 	err = asUsage(err)
 	if line := exit.Line("hermes", err); line != "" {
-		fmt.Fprintln(c.err, line)
+		fmt.Fprintln(c.err, c.inUse().Message(line))
 		if exit.Code(err) == exit.Usage && command != nil {
 			fmt.Fprintf(c.err, "See '%s --help'.\n", command.CommandPath())
 		}
@@ -135,6 +135,11 @@ func (c *cli) dataDir() (datadir.Dir, error) {
 
 // dataNamed reports whether somebody named it; else it is the default one.
 func (c *cli) dataNamed() bool { return datadir.Named(c.data, c.getenv) }
+
+// inUse words commands for people as this command line would be repeated.
+func (c *cli) inUse() datadir.InUse {
+	return datadir.InUse{Data: c.data, Kubeconfig: c.kubeconfig, Namespace: c.namespace}
+}
 
 // client reaches the control plane this command line means. Nothing is sent yet.
 func (c *cli) client() (*kube.Client, error) {

@@ -158,7 +158,7 @@ func (s *statusScreen) view(snapshot statusview.Snapshot) statusview.View {
 		snapshot.GatewayResidents = statusfeed.Residents(snapshot.Gateways)
 		snapshot.Manifests = s.manifests()
 	}
-	return statusview.New(snapshot, s.plane, s.c.clock.Now())
+	return statusview.New(snapshot, s.plane, s.c.clock.Now()).Reworded(s.c.inUse().Remedy)
 }
 
 func (s *statusScreen) text(view statusview.View) string {

@@ -272,7 +272,7 @@ func (c *cli) waitForReady(ctx context.Context, timeout time.Duration, cfg *rest
 	var view statusview.View
 	err = statusfeed.Watch(ctx, client, statusfeed.Query{}, func(snapshot statusview.Snapshot) bool {
 		snapshot.GatewayResidents = statusfeed.Residents(snapshot.Gateways)
-		view = statusview.New(snapshot, plane, c.clock.Now())
+		view = statusview.New(snapshot, plane, c.clock.Now()).Reworded(c.inUse().Remedy)
 		return view.NeedAttention() > 0 || len(view.Rows) == 0
 	})
 	text := statusview.Render(view, statusview.Options{Terminal: c.terminal(), Now: c.clock.Now(), AllNamespaces: view.SeveralNamespaces()})

@@ -143,3 +143,20 @@ func TestRemedyIsShownOnce(t *testing.T) {
 		}
 	}
 }
+
+// One object in full does not tell its reader to run what they have just run, however that names the data directory.
+func TestDetailLeavesOutItself(t *testing.T) {
+	p := v1alpha1.Profile{ObjectMeta: object("alice"), Status: v1alpha1.ProfileStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{
+		condition("Ready", metav1.ConditionFalse, time.Minute, "SomethingNew", "m"),
+	}}}
+	view := New(Snapshot{Profiles: []v1alpha1.Profile{p}}, plane(), now)
+	worded := view.Reworded(func(s string) string { return strings.Replace(s, "hermes ", "hermes --data /d ", 1) })
+	if text := Render(worded, Options{Now: now}); !strings.Contains(text, "→ hermes --data /d status profile/alice") {
+		t.Errorf("%s", text)
+	}
+	for _, v := range []View{view, worded} {
+		if text := Detail(v, Options{Now: now}); strings.Contains(text, "→") {
+			t.Errorf("%s", text)
+		}
+	}
+}

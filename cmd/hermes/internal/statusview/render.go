@@ -256,7 +256,7 @@ func (p *page) object(c columns, r Row) {
 func (p *page) whole(c columns, r Row) {
 	lines := fold(clean(r.State), c.state)
 	remedy := r.Remedy
-	if remedy == statusOf(r) {
+	if strings.HasSuffix(remedy, strings.TrimPrefix(statusOf(r), "hermes")) {
 		remedy = "" // the reader has just run it
 	}
 	if len(lines) > 0 {

@@ -92,6 +92,15 @@ func (v View) NeedAttention() int {
 	return n
 }
 
+// Reworded is the view with every remedy put through a function, which adds what the reader's command lines need.
+func (v View) Reworded(word func(string) string) View {
+	v.Rows = slices.Clone(v.Rows)
+	for i := range v.Rows {
+		v.Rows[i].Remedy = word(v.Rows[i].Remedy)
+	}
+	return v
+}
+
 // New judges every object of a snapshot. Rows that need attention come first; within each half gateways
 // come before what depends on them, then names in order.
 func New(s Snapshot, cp ControlPlane, now time.Time) View {
