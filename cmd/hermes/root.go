@@ -79,6 +79,7 @@ func newRoot(c *cli) *cobra.Command {
 		}
 	}
 	root.AddCommand(newVersion(c), newMan(c))
+	strictDefaults(root)
 	return root
 }
 
