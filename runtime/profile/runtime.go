@@ -95,10 +95,12 @@ func (e *CrashError) Error() string {
 
 // Runtime is one open profile. Its methods are safe for concurrent use.
 type Runtime struct {
-	o      Options
-	config *home.View
-	env    *home.EnvView
-	store  *lazyStore
+	o         Options
+	config    *home.View
+	env       *home.EnvView
+	store     *lazyStore
+	courier   courier // of what delegated work has to tell
+	followers followers
 	// processes, approvals and MCP servers outlive the engines, whose tools use them.
 	processes *tools.Processes
 	approvals *tools.Approvals
@@ -231,6 +233,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	r.retire(e)
 	r.mu.Unlock()
 	r.close()
+	r.courier.stopSweep()
 	select {
 	case <-idle:
 	case <-ctx.Done():

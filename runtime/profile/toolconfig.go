@@ -64,6 +64,7 @@ func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	c.Processes, c.Approvals = r.processes, r.approvals
 	c.Declared = func(rel string) bool { return home.DeclaredFile(r.o.Paths, rel) }
 	c.Sessions = sessionSearcher{r.store}
+	c.Delegate = r.delegate
 	set, err := tools.NewSet(c)
 	if err != nil {
 		return nil, err

@@ -116,6 +116,8 @@ type Config struct {
 	MemoryLimit, UserLimit int
 	// Sessions finds what was said in earlier sessions; nil makes session_search unavailable.
 	Sessions SessionSearcher
+	// Delegate runs delegate_task; nil makes it unavailable.
+	Delegate Handler
 	// Skills says which skills are offered.
 	Skills SkillConfig
 	// Web says what web_fetch may reach.
