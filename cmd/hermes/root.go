@@ -80,6 +80,7 @@ func newRoot(c *cli) *cobra.Command {
 	}
 	root.AddCommand(newVersion(c), newMan(c))
 	strictDefaults(root)
+	c.addCompletions(root)
 	return root
 }
 

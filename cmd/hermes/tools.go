@@ -47,6 +47,11 @@ those lists by server-side apply under a field manager of their own, so that ent
 	command.AddCommand(newToolsList(c, &f), newToolsShow(c, &f), newToolsRevoke(c, &f),
 		newToolsToggle(c, &f, "enable", "Let an agent use a toolset", toolview.Enable),
 		newToolsToggle(c, &f, "disable", "Take a toolset from an agent", toolview.Disable))
+	for _, verb := range command.Commands() {
+		if slices.Contains([]string{"show", "enable", "disable"}, verb.Name()) {
+			verb.ValidArgsFunction = c.completeTools(&f)
+		}
+	}
 	return command
 }
 
