@@ -57,14 +57,16 @@ func betweenStates(s statusview.Snapshot, name string, need Need, now time.Time)
 		return false
 	}
 	var ofProfile, ofGateway statusview.Verdict
+	moving := false
 	for _, row := range statusview.New(s, statusview.ControlPlane{}, now).Rows {
 		switch {
 		case row.Kind == "Profile" && row.Name == name:
 			ofProfile = row.Verdict
 		case row.Kind == "Gateway" && row.Name == gateway:
 			ofGateway = row.Verdict
+			moving = row.Reason == v1alpha1.ReasonStarting || row.Reason == v1alpha1.ReasonDraining
 		}
 	}
-	return ofGateway == statusview.Progressing && !(need.Ready && ofProfile == statusview.NotReady) ||
+	return moving && !(need.Ready && ofProfile == statusview.NotReady) ||
 		need.Ready && ofGateway == statusview.Ready && ofProfile == statusview.Progressing
 }

@@ -40,6 +40,7 @@ func TestBetweenStates(t *testing.T) {
 		"the gateway is broken":          {v1alpha1.ReasonWaitingForGateway, v1alpha1.ReasonHomeClaimed, false, talk, false},
 		"the profile is broken":          {v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonStarting, false, talk, false},
 		"suspended":                      {v1alpha1.ReasonSuspended, v1alpha1.ReasonStarting, true, talk, false},
+		"nothing looks at the gateway":   {"", v1alpha1.ReasonReconciling, false, read, false},
 		"no gateway":                     {v1alpha1.ReasonWaitingForGateway, "", false, talk, false},
 	} {
 		p := declaredProfile("alice", "", nil)
