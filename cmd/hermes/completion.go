@@ -18,7 +18,7 @@ func (c *cli) addCompletions(root *cobra.Command) {
 	for path, complete := range map[string]cobra.CompletionFunc{
 		"profile backup": profiles, "profile restore": profiles, "profile show": profiles,
 		"gateway restart": c.completeNames("gateway", 1),
-		"get": objects, "delete": objects, "status": objects,
+		"get":             objects, "delete": objects, "status": objects,
 	} {
 		if command, rest, err := root.Find(strings.Fields(path)); err == nil && len(rest) == 0 {
 			command.ValidArgsFunction = complete

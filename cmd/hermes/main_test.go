@@ -198,6 +198,8 @@ func TestUsageErrors(t *testing.T) {
 		"help says what it does":       {[]string{"up", "--help"}, 0, "--detach"},
 		"version says its API":         {[]string{"version"}, 0, "api hermes.dev/v1alpha1"},
 		"completion of what is none":   {[]string{"completion", "tcsh"}, 2, `unknown command "tcsh": did you mean hermes completion bash or zsh or fish?`},
+		"show what":                    {[]string{"sessions", "show"}, 2, "hermes sessions show takes SESSION"},
+		"enable what":                  {[]string{"tools", "enable"}, 2, "hermes tools enable takes TOOLSET..."},
 		"completion says how":          {[]string{"completion"}, 0, "bash"},
 		"help about what is none":      {[]string{"help", "nosuch"}, 2, `unknown command "nosuch"`},
 		"help about no sub-verb":       {[]string{"help", "gateway", "nosuch"}, 2, `unknown command "nosuch" for "hermes gateway"`},

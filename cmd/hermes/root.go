@@ -34,7 +34,7 @@ func run(ctx context.Context, c *cli, args []string) int {
 	root.SetArgs(args)
 	command, err := executeCatchingFatal(ctx, root)
 	err = c.explainRefused(err)
-	err = asUsage(err)
+	err = asUsage(saysWhatIsMissing(command, err))
 	if line := exit.Line("hermes", err); line != "" {
 		fmt.Fprintln(c.err, c.inUse().Message(line))
 		if exit.Code(err) == exit.Usage && command != nil {
@@ -110,6 +110,15 @@ func (c *cli) explainRefused(err error) error {
 		return err
 	}
 	return client.Explain(syscall.ECONNREFUSED)
+}
+
+// saysWhatIsMissing puts what a verb takes, from its usage, in the place of cobra's count of arguments.
+func saysWhatIsMissing(command *cobra.Command, err error) error {
+	if err == nil || command == nil || !strings.Contains(err.Error(), " arg(s)") {
+		return err
+	}
+	_, takes, _ := strings.Cut(command.Use, " ")
+	return exit.Usagef("%s takes %s: see its help for what that is", command.CommandPath(), takes)
 }
 
 // asUsage gives the errors of cobra itself, which carry no type, the exit code of a wrong command line.
