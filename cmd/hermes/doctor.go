@@ -32,6 +32,9 @@ warning or a problem stands.`,
 			if err != nil {
 				return err
 			}
+			for i := range findings {
+				findings[i].Remedy = c.inUse().Remedy(findings[i].Remedy)
+			}
 			if output == "json" {
 				err = printJSON(c, findings)
 			} else {

@@ -37,7 +37,7 @@ func newGatewayRestart(c *cli) *cobra.Command {
 		Short: "Restart a gateway, finishing its turns first",
 		Long: `Restart a gateway: turns in flight are finished first, within spec.drainTimeout. NAME defaults to default.
 
-With --wait (the default) it returns when the new process answers.
+With --wait (the default) it returns when the new process serves the profiles that the old one served.
 
 Without NAME, and when a gateway that nobody declared runs on this host, or with -p, --home or --all, it is that one: the
 process finishes its turns and goes on with the program that is installed now. A profile that another one's gateway serves
@@ -54,7 +54,7 @@ is closed and opened again. --all stops the process and starts it anew.`,
 			return c.restartGateway(cmd.Context(), name, wait)
 		},
 	}
-	command.Flags().BoolVar(&wait, "wait", true, "return when the new process answers")
+	command.Flags().BoolVar(&wait, "wait", true, "return when the new process serves what the old one served")
 	command.Flags().BoolVar(&all, "all", false, "stop the gateway of this host and start it anew")
 	f.add(command)
 	return command
@@ -89,6 +89,10 @@ func (c *cli) restartGateway(ctx context.Context, name string, wait bool) error 
 	if err != nil {
 		return err
 	}
+	served, err := servedBy(ctx, api, namespace, name)
+	if err != nil {
+		return client.Explain(err)
+	}
 	before, err := askRestart(ctx, api, namespace, name, c.clock.Now())
 	if err != nil {
 		return client.Explain(err)
@@ -98,15 +102,17 @@ func (c *cli) restartGateway(ctx context.Context, name string, wait bool) error 
 		return nil
 	}
 	budget := process.StopBudget(drainTimeout(before)) + startMargin
-	after, err := awaitRestart(ctx, api, before, budget)
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	after, err := awaitRestart(ctx, api, before)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("gateway/%s did not come back within %s: see hermes status gateway/%s", name, budget, name)
+		return exit.Busyf("gateway/%s did not come back within %s: see hermes status gateway/%s", name, budget, name)
 	}
 	if err != nil {
 		return client.Explain(err)
 	}
 	fmt.Fprintf(c.out, "gateway/%s: restarted, pid %d\n", name, after.Status.Instance.PID)
-	return nil
+	return client.Explain(awaitServedAgain(ctx, api, after, served))
 }
 
 // askRestart changes the annotation that asks for one drained restart, and returns the Gateway as it was.
@@ -134,9 +140,7 @@ func drainTimeout(gw *v1alpha1.Gateway) time.Duration {
 }
 
 // awaitRestart watches until another run of the gateway answers.
-func awaitRestart(ctx context.Context, api rest.Interface, before *v1alpha1.Gateway, budget time.Duration) (*v1alpha1.Gateway, error) {
-	ctx, cancel := context.WithTimeout(ctx, budget)
-	defer cancel()
+func awaitRestart(ctx context.Context, api rest.Interface, before *v1alpha1.Gateway) (*v1alpha1.Gateway, error) {
 	lw := cache.NewListWatchFromClient(api, "gateways", before.Namespace, fields.OneTermEqualSelector(metav1.ObjectNameField, before.Name))
 	event, err := watchtools.UntilWithSync(ctx, lw, &v1alpha1.Gateway{}, nil, func(e watch.Event) (bool, error) {
 		gw, ok := e.Object.(*v1alpha1.Gateway)

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	kubectldelete "k8s.io/kubectl/pkg/cmd/delete"
 	"k8s.io/kubectl/pkg/cmd/explain"
 	"k8s.io/kubectl/pkg/cmd/get"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"hermes.dev/hermes/cmd/hermes/internal/manifests"
 )
 
 func newGet(c *cli) *cobra.Command {
@@ -33,9 +39,41 @@ Deleting a Profile keeps its home and its store unless spec.deletionPolicy is De
 		`  hermes delete profile alice
   hermes delete -f agents/
   hermes delete schedules --all`)
+	prepare := command.PreRunE
+	command.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := expandDirectories(cmd.Flags().Lookup("filename")); err != nil {
+			return err
+		}
+		return prepare(cmd, args)
+	}
 	command.Use = "delete (-f FILE | KIND NAME... | KIND --all | KIND -l SELECTOR)"
 	command.Short = "Delete objects"
 	return command
+}
+
+// expandDirectories puts the manifests of each directory in its place, so that delete -f takes the files that apply -f does.
+func expandDirectories(flag *pflag.Flag) error {
+	list, ok := flag.Value.(pflag.SliceValue)
+	if !ok || !flag.Changed {
+		return nil
+	}
+	var out []string
+	for _, path := range list.GetSlice() {
+		info, err := os.Stat(path)
+		if err != nil || !info.IsDir() {
+			out = append(out, path) // standard input, a URL, or for kubectl to find wanting
+			continue
+		}
+		files, err := manifests.Files(path)
+		switch {
+		case err != nil:
+			return err
+		case len(files) == 0:
+			return fmt.Errorf("%s holds no *.yaml, *.yml or *.json file", path)
+		}
+		out = append(out, files...)
+	}
+	return list.Replace(out)
 }
 
 func newExplain(c *cli) *cobra.Command {

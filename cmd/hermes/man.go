@@ -17,7 +17,7 @@ func newMan(*cli) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Title: "HERMES", Section: "1", Source: "hermes"}, args[0])
+			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "hermes"}, args[0])
 		},
 	}
 }

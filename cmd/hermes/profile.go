@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,6 +17,9 @@ import (
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
+	"hermes.dev/hermes/runtime/backup"
+	"hermes.dev/hermes/runtime/home"
+	"hermes.dev/hermes/runtime/profile"
 )
 
 func newProfile(c *cli) *cobra.Command {
@@ -95,6 +100,8 @@ type profileRow struct {
 	// BackedUp is the message of that condition, empty when no backups are declared.
 	BackedUp string `json:"backedUp,omitempty"`
 	BackupOK *bool  `json:"backupOK,omitempty"`
+	// BackupFiles counts the backups in the profile's home, whoever made them; nil when that is not on this machine.
+	BackupFiles *int `json:"backupFiles,omitempty"`
 }
 
 func newProfileRow(p v1alpha1.Profile) profileRow {
@@ -118,7 +125,37 @@ func newProfileRow(p v1alpha1.Profile) profileRow {
 		ok := b.Status == "True"
 		row.BackedUp, row.BackupOK = b.Message, &ok
 	}
+	row.BackupFiles = countBackups(row.Home, p.Name)
 	return row
+}
+
+// countBackups counts by name: no backup is read.
+func countBackups(dir, name string) *int {
+	if dir == "" {
+		return nil
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	paths := home.ForHome(dir)
+	paths.Name = name
+	n, err := backup.Count(profile.BackupDir(paths), name)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// backups is the column of that name: how many there are, and whether those that are declared are made.
+func (r profileRow) backups() string {
+	var parts []string
+	if r.BackupFiles != nil && (*r.BackupFiles > 0 || r.BackupOK != nil) {
+		parts = append(parts, fmt.Sprint(*r.BackupFiles))
+	}
+	if r.BackupOK != nil {
+		parts = append(parts, map[bool]string{true: "ok", false: "not ok"}[*r.BackupOK])
+	}
+	return cmp.Or(strings.Join(parts, ", "), "-")
 }
 
 func (c *cli) printProfiles(profiles []v1alpha1.Profile, output string) error {
@@ -138,14 +175,11 @@ func (c *cli) printProfiles(profiles []v1alpha1.Profile, output string) error {
 	table := tabwriter.NewWriter(c.out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tREADY\tGATEWAY\tMODEL\tSESSIONS\tSTORE\tLAST ACTIVITY\tBACKUPS")
 	for _, r := range rows {
-		activity, backups := "-", "-"
+		activity := "-"
 		if r.LastActivity != nil {
 			activity = r.LastActivity.Local().Format(time.DateTime)
 		}
-		if r.BackupOK != nil {
-			backups = map[bool]string{true: "ok", false: "not ok"}[*r.BackupOK]
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Name, r.Ready, r.Gateway, r.Model, r.Sessions, bytesText(r.Bytes), activity, backups)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Name, r.Ready, r.Gateway, r.Model, r.Sessions, bytesText(r.Bytes), activity, r.backups())
 	}
 	return table.Flush()
 }

@@ -76,6 +76,7 @@ type restoreFlags struct {
 	dataFlags
 	from                            string
 	list, dryRun, files, anyProfile bool
+	yes                             bool
 }
 
 func newProfileRestore(c *cli) *cobra.Command {
@@ -84,14 +85,14 @@ func newProfileRestore(c *cli) *cobra.Command {
 		Use:   "restore [NAME]",
 		Short: "Restore a profile's store from a backup",
 		Long: `Restore a profile's session store from a backup: the newest one, or the one that --from names. The backup is
-verified first. No turn may be running. The store that is replaced stays beside the new one as
+verified first. No turn may be running. On a terminal you are asked; elsewhere --yes must say so. The store that is replaced stays beside the new one as
 state.db.before-restore-TIME.
 
 With --files also SOUL.md, memories, skills and the other files of the backup are put back, except those that the
 Profile declares; replaced ones go into backups/before-restore-TIME.`,
 		Example: `  hermes profile restore alice --list
   hermes profile restore alice --dry-run
-  hermes profile restore alice --from alice-20260102T030000.000Z.tar.zst`,
+  hermes profile restore alice --yes --from alice-20260102T030000.000Z.tar.zst`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.named(args); err != nil {
 				return err
@@ -107,6 +108,7 @@ Profile declares; replaced ones go into backups/before-restore-TIME.`,
 	flags.StringVar(&f.from, "from", "", "backup to restore: a path, or a file name of --list (default: the newest good one)")
 	flags.BoolVar(&f.list, "list", false, "list the profile's backups and leave")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "verify the backup and say what would be done")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&f.files, "files", false, "restore files too, not only the store")
 	flags.BoolVar(&f.anyProfile, "any-profile", false, "accept a backup of another profile")
 	return command
@@ -126,6 +128,10 @@ func (c *cli) restoreProfile(ctx context.Context, f restoreFlags) error {
 		}
 		path, err := chooseBackup(ctx, a, f.from)
 		if err != nil {
+			return err
+		}
+		question := fmt.Sprintf("Replace the session store of profile %s by that of %s?", a.Profile, filepath.Base(path))
+		if err := c.confirm(f.yes || f.dryRun, question); err != nil {
 			return err
 		}
 		result, err := a.Restore(ctx, a.Profile, localapi.RestoreRequest{Path: path, Files: f.files, DryRun: f.dryRun, AnyProfile: f.anyProfile})

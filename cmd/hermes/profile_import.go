@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/reach"
+	"hermes.dev/hermes/controllers/pending"
 	"hermes.dev/hermes/runtime/homeimport"
 	"hermes.dev/hermes/runtime/localapi"
 	"hermes.dev/hermes/runtime/store"
@@ -128,7 +130,7 @@ func readImport(ctx context.Context, path string, f importFlags, work string) (*
 		return nil, err
 	}
 	run := &importRun{f: f, home: h}
-	run.objects, err = homeimport.Convert(h, homeimport.Options{Name: cmp.Or(f.name, h.Name), Gateway: f.gateway, Secrets: f.secrets})
+	run.objects, err = homeimport.Convert(h, homeimport.Options{Name: cmp.Or(f.name, h.Name), Gateway: f.gateway, Secrets: f.secrets, SchedulesRun: schedulesRun()})
 	if err != nil {
 		return nil, exit.Usagef("%w", err)
 	}
@@ -141,6 +143,11 @@ func readImport(ctx context.Context, path string, f importFlags, work string) (*
 	}
 	run.rows, err = store.SurveyImport(ctx, run.copied, store.ImportOptions{Profile: run.objects.Profile.Name})
 	return run, err
+}
+
+// schedulesRun reports whether the operator of this version acts on Schedules.
+func schedulesRun() bool {
+	return !slices.ContainsFunc(pending.Kinds(), func(k pending.Kind) bool { return k.Name == "schedule" })
 }
 
 func (c *cli) writeManifest(run *importRun) error {

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/runtime/localapi"
 	"hermes.dev/hermes/runtime/store"
@@ -139,7 +142,7 @@ func TestImportBackupRestoreOffline(t *testing.T) {
 	if err := contains(succeeds(t, "profile", "restore", "--home", home, "--dry-run"), "would be restored"); err != nil {
 		t.Error(err)
 	}
-	r = succeeds(t, "profile", "restore", "--home", home, "--from", filepath.Base(made.Path))
+	r = succeeds(t, "profile", "restore", "--yes", "--home", home, "--from", filepath.Base(made.Path))
 	if err := contains(r, "kept as "+filepath.Join(home, "state.db.before-restore-")); err != nil {
 		t.Error(err)
 	}
@@ -147,7 +150,7 @@ func TestImportBackupRestoreOffline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"backup"}, {"restore"}} {
+	for _, args := range [][]string{{"backup"}, {"restore", "--yes"}} {
 		r := runHere(t, nil, append(append([]string{"profile"}, args...), "--home", home)...)
 		if r.code != exit.TryAgain || !strings.Contains(r.stderr, "state.db is ") {
 			t.Errorf("while somebody has the store: %s", r)
@@ -156,6 +159,32 @@ func TestImportBackupRestoreOffline(t *testing.T) {
 	if err := release(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestBackupsColumn counts what is there, whoever made it, and says of what is declared whether it is made.
+func TestBackupsColumn(t *testing.T) {
+	home := profilehome.Write(t, t.TempDir(), "ada", profilehome.Demo()).Home
+	row := func(status string) profileRow {
+		p := v1alpha1.Profile{}
+		p.Name, p.Status.Gateway = "ada", &v1alpha1.ProfileGatewayStatus{Home: home}
+		if status != "" {
+			p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionBackedUp, Status: metav1.ConditionStatus(status)}}
+		}
+		return newProfileRow(p)
+	}
+	check := func(want map[string]string) {
+		t.Helper()
+		for status, text := range want {
+			if got := row(status).backups(); got != text {
+				t.Errorf("condition %q: %q, want %q", status, got, text)
+			}
+		}
+	}
+	check(map[string]string{"": "-", "True": "0, ok", "False": "0, not ok"})
+	succeeds(t, "profile", "backup", "--home", home)
+	check(map[string]string{"": "1", "True": "1, ok", "False": "1, not ok"})
+	home = "/elsewhere"
+	check(map[string]string{"": "-", "True": "ok", "False": "not ok"})
 }
 
 // TestProfileMistakes have one line each that says what to change.
@@ -167,23 +196,24 @@ func TestProfileMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		"no such verb":         {[]string{"profile", "bakcup"}, 2, "did you mean hermes profile backup"},
-		"two profiles":         {[]string{"profile", "backup", "a", "b"}, 2, "name one profile"},
-		"named twice":          {[]string{"profile", "backup", "a", "-p", "b"}, 2, "name one of them"},
-		"home and socket":      {[]string{"profile", "backup", "--home", empty, "--socket", "/x"}, 2, "use one of them"},
-		"unknown output":       {[]string{"profile", "restore", "a", "-o", "yaml"}, 2, "use json"},
-		"list and from":        {[]string{"profile", "restore", "a", "--list", "--from", "x"}, 2, "--list only lists"},
-		"nothing to restore":   {[]string{"profile", "restore", "--home", empty}, 1, "has no backup that can be used"},
-		"no such backup":       {[]string{"profile", "restore", "--home", empty, "--from", "x"}, 1, "or give a path"},
-		"no such home":         {[]string{"profile", "backup", "--home", empty + "/x"}, 1, "is not a directory"},
-		"no control plane":     {[]string{"profile", "list"}, 2, "start one with hermes up"},
-		"nothing known":        {[]string{"profile", "backup", "a"}, 2, "--home"},
-		"show what":            {[]string{"profile", "show"}, 2, "name a profile"},
-		"import what":          {[]string{"profile", "import"}, 2, "name one home"},
-		"import of no home":    {[]string{"profile", "import", empty}, 1, "is not the home of an agent"},
-		"import into two":      {[]string{"profile", "import", empty, "--apply", "--home", empty}, 2, "leave --home"},
-		"socket that is not":   {[]string{"profile", "backup", "--socket", empty + "/s"}, 1, "does not answer"},
-		"list in another form": {[]string{"profile", "list", "-o", "xml"}, 2, "use json or name"},
+		"no such verb":            {[]string{"profile", "bakcup"}, 2, "did you mean hermes profile backup"},
+		"two profiles":            {[]string{"profile", "backup", "a", "b"}, 2, "name one profile"},
+		"named twice":             {[]string{"profile", "backup", "a", "-p", "b"}, 2, "name one of them"},
+		"home and socket":         {[]string{"profile", "backup", "--home", empty, "--socket", "/x"}, 2, "use one of them"},
+		"unknown output":          {[]string{"profile", "restore", "a", "-o", "yaml"}, 2, "use json"},
+		"list and from":           {[]string{"profile", "restore", "a", "--list", "--from", "x"}, 2, "--list only lists"},
+		"nothing to restore":      {[]string{"profile", "restore", "--home", empty}, 1, "has no backup that can be used"},
+		"restore and no terminal": {[]string{"profile", "restore", "--home", empty, "--from", empty + "/x"}, 2, "add --yes"},
+		"no such backup":          {[]string{"profile", "restore", "--home", empty, "--from", "x"}, 1, "or give a path"},
+		"no such home":            {[]string{"profile", "backup", "--home", empty + "/x"}, 1, "is not a directory"},
+		"no control plane":        {[]string{"profile", "list"}, 2, "start one with hermes up"},
+		"nothing known":           {[]string{"profile", "backup", "a"}, 2, "--home"},
+		"show what":               {[]string{"profile", "show"}, 2, "name a profile"},
+		"import what":             {[]string{"profile", "import"}, 2, "name one home"},
+		"import of no home":       {[]string{"profile", "import", empty}, 1, "is not the home of an agent"},
+		"import into two":         {[]string{"profile", "import", empty, "--apply", "--home", empty}, 2, "leave --home"},
+		"socket that is not":      {[]string{"profile", "backup", "--socket", empty + "/s"}, 1, "does not answer"},
+		"list in another form":    {[]string{"profile", "list", "-o", "xml"}, 2, "use json or name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runHere(t, env, c.args...)
@@ -239,7 +269,7 @@ func TestProfileDataServed(t *testing.T) {
 	if got := m.must("get", "secret", "ada-env", "-o", "jsonpath={.data.TELEGRAM_BOT_TOKEN}").stdout; got == "" {
 		t.Error("an import without values emptied a Secret")
 	}
-	if err := contains(m.must("profile", "restore", "ada"), "restored state.db", "kept as"); err != nil {
+	if err := contains(m.must("profile", "restore", "ada", "--yes"), "restored state.db", "kept as"); err != nil {
 		t.Error(err)
 	}
 	if err := contains(m.must("profile", "list"), "ada", fmt.Sprint(counts.Sessions)); err != nil {

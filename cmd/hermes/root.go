@@ -34,9 +34,9 @@ func run(ctx context.Context, c *cli, args []string) int {
 	root.SetArgs(args)
 	command, err := executeCatchingFatal(ctx, root)
 	err = c.explainRefused(err)
-	err = asUsage(err)
+	err = asUsage(saysWhatIsMissing(command, err))
 	if line := exit.Line("hermes", err); line != "" {
-		fmt.Fprintln(c.err, line)
+		fmt.Fprintln(c.err, c.inUse().Message(line))
 		if exit.Code(err) == exit.Usage && command != nil {
 			fmt.Fprintf(c.err, "See '%s --help'.\n", command.CommandPath())
 		}
@@ -79,6 +79,8 @@ func newRoot(c *cli) *cobra.Command {
 		}
 	}
 	root.AddCommand(newVersion(c), newMan(c))
+	strictDefaults(root)
+	c.addCompletions(root)
 	return root
 }
 
@@ -110,6 +112,15 @@ func (c *cli) explainRefused(err error) error {
 	return client.Explain(syscall.ECONNREFUSED)
 }
 
+// saysWhatIsMissing puts what a verb takes, from its usage, in the place of cobra's count of arguments.
+func saysWhatIsMissing(command *cobra.Command, err error) error {
+	if err == nil || command == nil || !strings.Contains(err.Error(), " arg(s)") {
+		return err
+	}
+	_, takes, _ := strings.Cut(command.Use, " ")
+	return exit.Usagef("%s takes %s: see its help for what that is", command.CommandPath(), takes)
+}
+
 // asUsage gives the errors of cobra itself, which carry no type, the exit code of a wrong command line.
 func asUsage(err error) error {
 	var typed *exit.Error
@@ -135,6 +146,11 @@ func (c *cli) dataDir() (datadir.Dir, error) {
 
 // dataNamed reports whether somebody named it; else it is the default one.
 func (c *cli) dataNamed() bool { return datadir.Named(c.data, c.getenv) }
+
+// inUse words commands for people as this command line would be repeated.
+func (c *cli) inUse() datadir.InUse {
+	return datadir.InUse{Data: c.data, Kubeconfig: c.kubeconfig, Namespace: c.namespace}
+}
 
 // client reaches the control plane this command line means. Nothing is sent yet.
 func (c *cli) client() (*kube.Client, error) {

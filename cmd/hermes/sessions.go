@@ -122,7 +122,7 @@ func (c *cli) completeSession(f *sessionFlags) cobra.CompletionFunc {
 	}
 }
 
-// confirm asks before something is deleted. Without a terminal nobody can be asked, and --yes must say so.
+// confirm asks before something is deleted or replaced. Without a terminal nobody can be asked, and --yes must say so.
 func (c *cli) confirm(yes bool, question string) error {
 	if yes {
 		return nil
@@ -134,7 +134,7 @@ func (c *cli) confirm(yes bool, question string) error {
 	var answer string
 	_, _ = fmt.Fscanln(c.in, &answer) // no answer is a no
 	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
-		return errors.New("nothing was deleted")
+		return errors.New("nothing was changed")
 	}
 	return nil
 }

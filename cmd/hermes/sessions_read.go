@@ -139,7 +139,7 @@ characters are searched.`,
 			if filter.Since, err = sessions.ParseWhen(since, now, time.Local); err != nil {
 				return exit.Usagef("--since: %w", err)
 			}
-			if filter.Until, err = sessions.ParseWhen(until, now, time.Local); err != nil {
+			if filter.Until, err = sessions.ParseUntil(until, now, time.Local); err != nil {
 				return exit.Usagef("--until: %w", err)
 			}
 			return c.withSessions(cmd.Context(), f, func(a *reach.Access) error {
@@ -152,7 +152,7 @@ characters are searched.`,
 	flags.StringVar(&filter.Role, "role", "", "only of this role: user, assistant or tool")
 	flags.StringVar(&filter.Source, "source", "", "only of this source: cli, api, cron or a platform")
 	flags.StringVar(&since, "since", "", "only since: 7d, 2026-11-29 or 2026-11-29T12:00")
-	flags.StringVar(&until, "until", "", "only until")
+	flags.StringVar(&until, "until", "", "only until, as --since; a date includes that day")
 	flags.IntVar(&filter.Limit, "limit", 20, "the most to find, up to 1000")
 	flags.BoolVar(&filter.Substring, "substring", false, "parts of words too, newest first")
 	f.outputFlag(command)

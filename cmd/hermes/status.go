@@ -33,7 +33,7 @@ func newStatus(c *cli) *cobra.Command {
 		Long: `Show what is not as declared, since when, why, and what to do.
 
 Everything shown is read from conditions at this moment. The exit code is 0 when all is Ready (or suspended
-on purpose), else 1. With KIND/NAME all conditions of one object are shown, with their messages in full.`,
+on purpose, or of a kind that this version does not act on yet), else 1. With KIND/NAME all conditions of one object are shown, with their messages in full.`,
 		Example: `  hermes status
   hermes status profile/alice
   hermes status -A --watch
@@ -158,7 +158,7 @@ func (s *statusScreen) view(snapshot statusview.Snapshot) statusview.View {
 		snapshot.GatewayResidents = statusfeed.Residents(snapshot.Gateways)
 		snapshot.Manifests = s.manifests()
 	}
-	return statusview.New(snapshot, s.plane, s.c.clock.Now())
+	return statusview.New(snapshot, s.plane, s.c.clock.Now()).Reworded(s.c.inUse().Remedy)
 }
 
 func (s *statusScreen) text(view statusview.View) string {

@@ -15,6 +15,7 @@ import (
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/kube"
 	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/cmd/hermes/internal/toolview"
 	"hermes.dev/hermes/runtime/tools"
@@ -46,6 +47,11 @@ those lists by server-side apply under a field manager of their own, so that ent
 	command.AddCommand(newToolsList(c, &f), newToolsShow(c, &f), newToolsRevoke(c, &f),
 		newToolsToggle(c, &f, "enable", "Let an agent use a toolset", toolview.Enable),
 		newToolsToggle(c, &f, "disable", "Take a toolset from an agent", toolview.Disable))
+	for _, verb := range command.Commands() {
+		if slices.Contains([]string{"show", "enable", "disable"}, verb.Name()) {
+			verb.ValidArgsFunction = c.completeTools(&f)
+		}
+	}
 	return command
 }
 
@@ -161,17 +167,13 @@ The edit is a server-side apply of field manager hermes-tools: it owns the entri
 another manager. Where another one stands in the way, the error names it.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range args {
-				if err := c.toggleToolset(cmd.Context(), *f, verb, name, decide); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.toggleToolsets(cmd.Context(), *f, verb, args, decide)
 		},
 	}
 }
 
-func (c *cli) toggleToolset(ctx context.Context, f toolsFlags, verb, name string, decide func(*v1alpha1.Profile, string) (toolview.Change, error)) error {
+// toggleToolsets changes all of the toolsets, or none when one of them cannot be changed.
+func (c *cli) toggleToolsets(ctx context.Context, f toolsFlags, verb string, names []string, decide func(*v1alpha1.Profile, string) (toolview.Change, error)) error {
 	client, api, namespace, err := c.api()
 	if err != nil {
 		return err
@@ -180,9 +182,28 @@ func (c *cli) toggleToolset(ctx context.Context, f toolsFlags, verb, name string
 	if err != nil {
 		return client.Explain(err)
 	}
-	if err := toolview.CheckName(p, name); err != nil {
-		return exit.Usagef("%w", err)
+	for _, name := range names {
+		if err := toolview.CheckName(p, name); err != nil {
+			return exit.Usagef("%w", err)
+		}
+		if _, err := decide(p, name); err != nil {
+			return err
+		}
 	}
+	for i, name := range names {
+		if i > 0 { // as the change before left it
+			if p, err = profileNamed(ctx, api, namespace, p.Name); err != nil {
+				return client.Explain(err)
+			}
+		}
+		if err := c.toggleToolset(ctx, client, api, p, verb, name, decide); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cli) toggleToolset(ctx context.Context, client *kube.Client, api rest.Interface, p *v1alpha1.Profile, verb, name string, decide func(*v1alpha1.Profile, string) (toolview.Change, error)) error {
 	change, err := decide(p, name)
 	if err != nil {
 		return err
@@ -195,7 +216,7 @@ func (c *cli) toggleToolset(ctx context.Context, f toolsFlags, verb, name string
 	if err != nil {
 		return err
 	}
-	err = api.Patch(types.ApplyPatchType).Namespace(namespace).Resource("profiles").Name(p.Name).
+	err = api.Patch(types.ApplyPatchType).Namespace(p.Namespace).Resource("profiles").Name(p.Name).
 		Param("fieldManager", toolview.FieldManager).Body(raw).Do(ctx).Error()
 	if err != nil {
 		return client.Explain(err)

@@ -42,6 +42,10 @@ func newToolsRevoke(c *cli, f *toolsFlags) *cobra.Command {
 			})
 			var e *localapi.Error
 			if errors.As(err, &e) && e.Code == "no_such_approval" {
+				if args[0] == "all" {
+					fmt.Fprintln(c.out, "nothing was allowed for always")
+					return nil
+				}
 				return exit.Usagef("%w: hermes tools list shows them", err)
 			}
 			if err != nil {

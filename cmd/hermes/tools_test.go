@@ -75,6 +75,9 @@ func TestToolsOfAnUnservedHome(t *testing.T) {
 	if code, _, _ = hermesHere(t, "tools", "revoke", "none", "--home", paths.Home); code != 2 {
 		t.Errorf("revoking nothing ends with %d", code)
 	}
+	if code, out, errs = hermesHere(t, "tools", "revoke", "all", "--home", paths.Home); code != 0 || !strings.Contains(out, "nothing was allowed") {
+		t.Errorf("revoking all of nothing: %d %s%s", code, out, errs)
+	}
 }
 
 // enable and disable own the entries they add, and never touch those of a manifest.
@@ -112,6 +115,8 @@ func TestToolsEnableAndDisable(t *testing.T) {
 		{"enable memory todo", 0, "toolset todo enabled", "", "terminal"},
 		{"enable kanban", 0, "toolset kanban enabled", "all kanban", "terminal"},
 		{"disable wbe", 2, "unknown toolset", "all kanban", "terminal"},
+		{"disable browser nosuch", 2, "unknown toolset", "all kanban", "terminal"},
+		{"enable browser terminal", 1, "by field manager hermes", "all kanban", "terminal"},
 		{"disable web -p bob", 2, `no Profile "bob"`, "all kanban", "terminal"},
 	} {
 		args := append([]string{"tools"}, strings.Fields(step.args)...)

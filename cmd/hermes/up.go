@@ -52,7 +52,7 @@ them too. One hermes up runs for a data directory; a second one ends with code 7
 	flags.StringVar(&f.manifests, "manifests", "", "directory to apply and to follow; objects that leave it are deleted")
 	flags.BoolVar(&f.demo, "demo", false, "also declare an agent that answers without network, account or key")
 	flags.BoolVar(&f.detach, "detach", false, "run in the background and return once it is healthy")
-	flags.BoolVar(&f.wait, "wait", false, "wait until every object is Ready and show the status")
+	flags.BoolVar(&f.wait, "wait", false, "wait until no object needs attention and show the status")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "longest time for --wait")
 	flags.StringVar(&f.apiserver, "apiserver-binary", "", "path of hermes-apiserver (default: beside this program, in ../libexec, or on PATH)")
 	flags.StringVar(&f.metrics, "metrics-address", "", "loopback HOST:PORT for Prometheus metrics of the operator (default: none)")
@@ -272,7 +272,7 @@ func (c *cli) waitForReady(ctx context.Context, timeout time.Duration, cfg *rest
 	var view statusview.View
 	err = statusfeed.Watch(ctx, client, statusfeed.Query{}, func(snapshot statusview.Snapshot) bool {
 		snapshot.GatewayResidents = statusfeed.Residents(snapshot.Gateways)
-		view = statusview.New(snapshot, plane, c.clock.Now())
+		view = statusview.New(snapshot, plane, c.clock.Now()).Reworded(c.inUse().Remedy)
 		return view.NeedAttention() > 0 || len(view.Rows) == 0
 	})
 	text := statusview.Render(view, statusview.Options{Terminal: c.terminal(), Now: c.clock.Now(), AllNamespaces: view.SeveralNamespaces()})

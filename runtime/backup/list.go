@@ -49,6 +49,21 @@ func List(dir, profile string) ([]Entry, error) {
 	return out, nil
 }
 
+// Count counts what List would return, by names alone.
+func Count(dir, profile string) (int, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("count backups: %w", err)
+	}
+	n := 0
+	for _, f := range files {
+		if _, ok := madeAt(profile, f.Name()); ok {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // Newest is when the newest readable backup was made, zero when there is none. It is cheaper than List: only the newest
 // files are read, until one is readable.
 func Newest(dir, profile string) (Entry, bool, error) {

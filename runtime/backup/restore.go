@@ -82,7 +82,7 @@ func Stage(ctx context.Context, target Target, path string, anyProfile bool, o R
 	defer a.close()
 	m := a.manifest
 	if m.Profile != target.Profile && !anyProfile {
-		return nil, fmt.Errorf("%s is a backup of profile %s, not %s: name another one, or say that it is meant", path, m.Profile, target.Profile)
+		return nil, fmt.Errorf("%s is a backup of profile %s, not %s: name another one, or say that it is meant (--any-profile)", path, m.Profile, target.Profile)
 	}
 	unlock, err := lockFile(filepath.Join(target.Home, restoreLock), ErrRestoring)
 	if err != nil {

@@ -20,6 +20,8 @@ type Options struct {
 	Name, Namespace, Gateway string
 	// Secrets puts the values of secrets into the Secrets; else they hold names with empty values.
 	Secrets bool
+	// SchedulesRun says that whoever applies the Schedules runs them.
+	SchedulesRun bool
 }
 
 // Objects are what a home becomes.

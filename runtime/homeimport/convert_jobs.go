@@ -26,7 +26,11 @@ func (c *converter) jobs() {
 		}
 		c.out.Schedules = append(c.out.Schedules, s)
 	}
-	if len(c.out.Schedules) > 0 {
+	switch {
+	case len(c.out.Schedules) == 0:
+	case !c.opts.SchedulesRun:
+		c.out.note("this version of hermes stores Schedules and does not run them yet: keep the Python agent's cron for these jobs")
+	default:
 		c.out.note("stop the Python agent's own cron before you apply the Schedules: else each job runs twice")
 	}
 }

@@ -37,7 +37,7 @@ func found(t *testing.T) Home {
 
 func convert(t *testing.T, secrets bool) Objects {
 	t.Helper()
-	o, err := Convert(found(t), Options{Name: "ada", Gateway: "home", Secrets: secrets})
+	o, err := Convert(found(t), Options{Name: "ada", Gateway: "home", Secrets: secrets, SchedulesRun: true})
 	must(t, err)
 	return o
 }
@@ -361,5 +361,14 @@ func TestCopyFilesAgain(t *testing.T) {
 	}
 	if n, err := CopyFiles(h, to); err != nil || n != 0 {
 		t.Errorf("again: %d, %v", n, err)
+	}
+}
+
+// TestCronNote: nobody is told to stop what nothing replaces yet, nor let run what would then run twice.
+func TestCronNote(t *testing.T) {
+	for run, want := range map[bool]string{true: "stop the Python agent's own cron", false: "does not run them yet: keep the Python agent's cron"} {
+		o, err := Convert(found(t), Options{Name: "ada", SchedulesRun: run})
+		must(t, err)
+		hasNotes(t, o.Notes, want)
 	}
 }

@@ -25,7 +25,7 @@ func (a *profileAgent) report(ctx context.Context, p *v1alpha1.Profile, paths ho
 	}
 	c := metav1.Condition{Type: v1alpha1.ConditionServed, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonServed, Message: h.Message}
 	if c.Message == "" {
-		c.Message = "open"
+		c.Message = v1alpha1.MessageServed
 	}
 	if h.Reason != "" {
 		c.Status, c.Reason = metav1.ConditionFalse, h.Reason

@@ -163,7 +163,7 @@ func judgeGateway(g *v1alpha1.Gateway, identity host.Identity, err error) Findin
 	case int64(identity.PID) != g.Status.Instance.PID:
 		return finding(Problem, remedy, "its object names pid %d, and pid %d answers", g.Status.Instance.PID, identity.PID)
 	}
-	return ok("pid %d answers, %d profiles", identity.PID, len(identity.Served()))
+	return ok("pid %d answers, profiles: %d", identity.PID, len(identity.Served()))
 }
 
 // NotRunning says that there is no control plane to check.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,11 +72,28 @@ func judgeStores(views []storeView, gateway int) Finding {
 	slices.SortStableFunc(worst, func(a, b Finding) int { return slices.Index(order, a.Level) - slices.Index(order, b.Level) })
 	switch len(worst) {
 	case 0:
-		return ok("%d, in use by their gateway only", len(views))
+		return ok("%s", quiet(views))
 	case 1:
 		return worst[0]
 	}
 	return finding(worst[0].Level, worst[0].Remedy, "%s; and there is something about %d more", worst[0].Message, len(worst)-1)
+}
+
+// quiet says who has stores open when there is nothing to say against it.
+func quiet(views []storeView) string {
+	open := 0
+	for _, v := range views {
+		if len(v.holders) > 0 {
+			open++
+		}
+	}
+	switch {
+	case len(views) == 0:
+		return "none yet"
+	case open == 0:
+		return fmt.Sprintf("%d, in use by nobody", len(views))
+	}
+	return fmt.Sprintf("%d, %d in use by their gateway only", len(views), open)
 }
 
 func (v storeView) judge(gateway int) Finding {

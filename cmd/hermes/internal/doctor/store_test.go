@@ -27,8 +27,9 @@ func TestJudgeStores(t *testing.T) {
 		level Level
 		says  []string
 	}{
-		{"no stores", nil, OK, []string{"0"}},
-		{"the gateway alone", []storeView{quiet}, OK, []string{"1, in use by their gateway only"}},
+		{"no stores", nil, OK, []string{"none yet"}},
+		{"nobody", []storeView{{path: "/h/state.db"}}, OK, []string{"1, in use by nobody"}},
+		{"the gateway alone", []storeView{quiet}, OK, []string{"1, 1 in use by their gateway only"}},
 		{"S-146", []storeView{{path: "/h/state.db", retired: []store.Holder{chat}, holders: []store.Holder{hidden}}}, Problem,
 			[]string{"deleted log of /h/state.db", "PID 9 (python hermes chat)"}},
 		{"another program", []storeView{{path: "/h/state.db", holders: []store.Holder{gateway, chat}}}, Warning, []string{"PID 9 (python hermes chat)"}},

@@ -3,11 +3,14 @@ package reach
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
@@ -21,6 +24,23 @@ func (f Finder) declared(ctx context.Context, wanted string, need Need) (Target,
 	if err != nil {
 		return Target{}, err
 	}
+	return f.settle(ctx, func(ctx context.Context) (Target, bool, error) {
+		s, err := readDeclared(ctx, api, namespace)
+		if err != nil {
+			return Target{}, false, client.Explain(err)
+		}
+		now := f.Clock.Now()
+		t, err := chooseDeclared(s, namespace, wanted, need, now)
+		between := betweenStates(s, t.Profile, need, now)
+		if between && !need.Ready && t.Socket != "" && slices.Contains(servedAt(ctx, t.Socket, t.Gateway), t.Profile) {
+			between = false // it drains, and answers
+		}
+		return t, between, err
+	})
+}
+
+// readDeclared reads what the choice of a profile needs.
+func readDeclared(ctx context.Context, api rest.Interface, namespace string) (statusview.Snapshot, error) {
 	var profiles, gateways statusview.Snapshot
 	group, ctx := errgroup.WithContext(ctx)
 	for kind, into := range map[string]*statusview.Snapshot{"Profile": &profiles, "Gateway": &gateways} {
@@ -29,14 +49,12 @@ func (f Finder) declared(ctx context.Context, wanted string, need Need) (Target,
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return Target{}, client.Explain(err)
-	}
+	err := group.Wait()
 	profiles.Gateways = gateways.Gateways
-	return chooseDeclared(profiles, namespace, wanted, need, f.Clock.Now())
+	return profiles, err
 }
 
-// chooseDeclared is declared over what was read.
+// chooseDeclared is declared over what was read. With an error, the target is the profile that was chosen, if one was.
 func chooseDeclared(s statusview.Snapshot, namespace, wanted string, need Need, now time.Time) (Target, error) {
 	names := make([]string, len(s.Profiles))
 	for i := range s.Profiles {
@@ -48,7 +66,7 @@ func chooseDeclared(s statusview.Snapshot, namespace, wanted string, need Need, 
 	}
 	if need.Ready {
 		if err := checkReady(s, name, now); err != nil {
-			return Target{}, err
+			return Target{Profile: name}, err
 		}
 	}
 	p := &s.Profiles[slices.Index(names, name)]
@@ -113,11 +131,7 @@ func checkReady(s statusview.Snapshot, name string, now time.Time) error {
 		if row.Reason == v1alpha1.ReasonModelRefused || row.Reason == v1alpha1.ReasonModelUnreachable {
 			return nil // said of the last turn: the next one may succeed, and only that shows it
 		}
-		text := fmt.Sprintf("profile %s is not ready: %s", name, row.State)
-		if row.Remedy != "" {
-			text += " → " + row.Remedy
-		}
-		return fmt.Errorf("%s", text)
+		return errors.New(strings.TrimSuffix(fmt.Sprintf("profile %s is not ready: %s → %s", name, row.State, row.Remedy), " → "))
 	}
 	return fmt.Errorf("there is no profile %q", name)
 }

@@ -34,6 +34,15 @@ func TestParseWhen(t *testing.T) {
 			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
 		}
 	}
+	for text, want := range map[string]time.Time{
+		"2026-11-01":       time.Date(2026, 11, 1, 23, 59, 59, 999999000, zone),
+		"2026-11-01T08:30": time.Date(2026, 11, 1, 8, 30, 0, 0, zone),
+		"":                 {},
+	} {
+		if got, err := ParseUntil(text, now, zone); err != nil || !got.Equal(want) {
+			t.Errorf("until %q: %s, %v, want %s", text, got, err, want)
+		}
+	}
 	if _, err := ParseWhen("soon", now, zone); err == nil || !strings.Contains(err.Error(), "is no time") {
 		t.Errorf("soon: %v", err)
 	}

@@ -29,6 +29,14 @@ func ParseAge(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// ParseUntil reads the end of a time span as ParseWhen does; a date is the end of that day.
+func ParseUntil(text string, now time.Time, zone *time.Location) (time.Time, error) {
+	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		return day.AddDate(0, 0, 1).Add(-time.Microsecond), nil
+	}
+	return ParseWhen(text, now, zone)
+}
+
 // ParseWhen reads a point in time: a date, a date and time, or an age before now. A time without a zone is local.
 // Empty text is the zero time.
 func ParseWhen(text string, now time.Time, zone *time.Location) (time.Time, error) {

@@ -25,6 +25,7 @@ type Object struct {
 	Message   string     `json:"message"`
 	State     string     `json:"state"`
 	Remedy    string     `json:"remedy,omitempty"`
+	Warning   string     `json:"warning,omitempty"`
 	// Conditions by type.
 	Conditions map[string]Condition `json:"conditions"`
 }
@@ -42,7 +43,7 @@ func JSON(v View) Document {
 	d := Document{Version: 1, ControlPlane: v.ControlPlane, Total: len(v.Rows), NeedAttention: v.NeedAttention(), Objects: []Object{}}
 	for _, r := range v.Rows {
 		o := Object{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Verdict: r.Verdict, Reason: r.Reason,
-			Message: r.Message, State: r.State, Remedy: r.Remedy, Conditions: map[string]Condition{}}
+			Message: r.Message, State: r.State, Remedy: r.Remedy, Warning: r.Warning, Conditions: map[string]Condition{}}
 		if r.Since != nil {
 			since := r.Since.UTC()
 			o.Since = &since

@@ -48,8 +48,6 @@ func remedy(row Row) string {
 		return "hermes explain gateway.spec.process.memoryLimit"
 	case v1alpha1.ReasonOutdated:
 		return "hermes gateway restart " + row.Name + flagFor(row.Namespace)
-	case v1alpha1.ReasonNotImplemented:
-		return "" // nothing helps but another version
 	case v1alpha1.ReasonReconciling, v1alpha1.ReasonStarting, v1alpha1.ReasonDraining, v1alpha1.ReasonDeleting, "Pending":
 		return "" // waiting is the remedy
 	}

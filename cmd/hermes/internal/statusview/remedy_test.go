@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -25,7 +26,6 @@ func TestRemedy(t *testing.T) {
 		"gateway of the spec":   {"WaitingForGateway", "x", "team", "hermes status gateway/home -n team"},
 		"gateway not found":     {"GatewayNotFound", "x", "default", "hermes get gateways"},
 		"waiting is the remedy": {"Starting", "x", "default", ""},
-		"not built yet":         {"NotImplemented", "x", "default", ""},
 		"a key not declared":    {"CredentialMissing", "provider openai needs an API key and the profile has none", "default", "hermes explain profile.spec.model.credentials"},
 		"a key refused":         {"ModelRefused", "the last turn's model call failed: 401 from api.openai.com: Incorrect API key", "default", `echo "{apiVersion: v1, kind: Secret, metadata: {name: openai}, stringData: {API_KEY: '…'}}" | hermes apply -f -`},
 		"a model refused":       {"ModelRefused", "the last turn's model call failed: 404 from api.openai.com: no such model", "default", "hermes explain profile.spec.model"},
@@ -125,6 +125,38 @@ func TestRemedyRunsAsShown(t *testing.T) {
 		}
 		if secret.Kind != "Secret" || secret.Metadata.Name != "anthropic" || secret.StringData["API_KEY"] != "…" {
 			t.Errorf("width %d: %+v of\n%s", width, secret, script)
+		}
+	}
+}
+
+// A message that ends with the remedy does not make it be shown twice.
+func TestRemedyIsShownOnce(t *testing.T) {
+	for _, namespace := range []string{"default", "team"} {
+		p := v1alpha1.Profile{ObjectMeta: object("alice")}
+		p.Namespace, p.Spec.GatewayRef.Name = namespace, "home"
+		p.Status = v1alpha1.ProfileStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{
+			condition("Ready", metav1.ConditionFalse, time.Minute, v1alpha1.ReasonWaitingForGateway, "Gateway home is not running (Draining): see hermes status gateway/home"),
+		}}
+		text := Render(New(Snapshot{Profiles: []v1alpha1.Profile{p}}, plane(), now), Options{Terminal: Terminal{Width: NoLimit}, Now: now})
+		if strings.Count(text, "hermes status gateway/home") != 1 || !strings.Contains(text, "(Draining)\n") {
+			t.Errorf("%s", text)
+		}
+	}
+}
+
+// One object in full does not tell its reader to run what they have just run, however that names the data directory.
+func TestDetailLeavesOutItself(t *testing.T) {
+	p := v1alpha1.Profile{ObjectMeta: object("alice"), Status: v1alpha1.ProfileStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{
+		condition("Ready", metav1.ConditionFalse, time.Minute, "SomethingNew", "m"),
+	}}}
+	view := New(Snapshot{Profiles: []v1alpha1.Profile{p}}, plane(), now)
+	worded := view.Reworded(func(s string) string { return strings.Replace(s, "hermes ", "hermes --data /d ", 1) })
+	if text := Render(worded, Options{Now: now}); !strings.Contains(text, "→ hermes --data /d status profile/alice") {
+		t.Errorf("%s", text)
+	}
+	for _, v := range []View{view, worded} {
+		if text := Detail(v, Options{Now: now}); strings.Contains(text, "→") {
+			t.Errorf("%s", text)
 		}
 	}
 }

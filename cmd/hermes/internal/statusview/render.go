@@ -87,13 +87,7 @@ func header(v View, o Options, width int) string {
 			left = append(left, "up "+age(*v.ControlPlane.Since, o.Now))
 		}
 	}
-	right := fmt.Sprintf("%d of %d need attention", v.NeedAttention(), len(v.Rows))
-	switch {
-	case len(v.Rows) == 0:
-		right = "empty"
-	case v.NeedAttention() == 0:
-		right = fmt.Sprintf("all %d ready", len(v.Rows))
-	}
+	right := summary(v)
 	text := clean(facts(left...))
 	if width == unlimited {
 		width = max(defaultWidth, runewidth.StringWidth(text)+1+runewidth.StringWidth(right))
@@ -101,6 +95,35 @@ func header(v View, o Options, width int) string {
 	room := width - runewidth.StringWidth(right) - 1
 	text = runewidth.Truncate(text, room, "…")
 	return text + strings.Repeat(" ", room+1-runewidth.StringWidth(text)) + right
+}
+
+// summary counts what the rows say, in as few words as it takes.
+func summary(v View) string {
+	count := map[Verdict]int{}
+	for _, r := range v.Rows {
+		count[r.Verdict]++
+	}
+	n, bad := len(v.Rows), v.NeedAttention()
+	switch {
+	case n == 0:
+		return "empty"
+	case bad == 1:
+		return fmt.Sprintf("1 of %d needs attention", n)
+	case bad > 0:
+		return fmt.Sprintf("%d of %d need attention", bad, n)
+	case count[Ready] == n && n > 1:
+		return fmt.Sprintf("all %d ready", n)
+	}
+	var parts []string
+	for _, p := range []struct {
+		verdict Verdict
+		word    string
+	}{{Ready, "ready"}, {Suspended, "suspended"}, {NotImplemented, "not acted on yet"}} {
+		if count[p.verdict] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[p.verdict], p.word))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // columns are the widths of a table.
@@ -175,6 +198,8 @@ func look(v Verdict) (symbol, color string) {
 		return "◌", yellow
 	case Suspended:
 		return "–", dim
+	case NotImplemented:
+		return "○", dim
 	}
 	return "✓", green
 }
@@ -220,6 +245,9 @@ func (p *page) marked(symbol, color, text string) {
 
 func (p *page) object(c columns, r Row) {
 	symbol, color := look(r.Verdict)
+	if r.Warning != "" {
+		symbol, color = "!", yellow
+	}
 	p.marked(symbol, color, c.row(r.Kind, c.nameOf(r), c.sinceOf(r), clean(r.State)))
 	p.remedy(r.Remedy, p.width-c.state)
 }
@@ -228,7 +256,7 @@ func (p *page) object(c columns, r Row) {
 func (p *page) whole(c columns, r Row) {
 	lines := fold(clean(r.State), c.state)
 	remedy := r.Remedy
-	if remedy == statusOf(r) {
+	if strings.HasSuffix(remedy, strings.TrimPrefix(statusOf(r), "hermes")) {
 		remedy = "" // the reader has just run it
 	}
 	if len(lines) > 0 {
@@ -333,7 +361,7 @@ func clean(text string) string {
 
 // ascii spells every character with ASCII ones.
 func ascii(text string) string {
-	text = strings.NewReplacer("✗", "x", "✓", "+", "◌", "~", "–", "-", "·", "-", "→", "->", "…", "...",
+	text = strings.NewReplacer("✗", "x", "✓", "+", "◌", "~", "○", "o", "–", "-", "·", "-", "→", "->", "…", "...",
 		"“", `"`, "”", `"`, "’", "'").Replace(text)
 	return strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {

@@ -100,7 +100,25 @@ func profileState(p *v1alpha1.Profile, s Snapshot, now time.Time) string {
 			next += fmt.Sprintf(" %q", name)
 		}
 	}
-	return facts(activity, tick, next)
+	return facts(backupFailed(p), standsIn(p), activity, tick, next)
+}
+
+// backupFailed says why a profile has not the copies that it declares; "" when it has, and while the first is being made.
+func backupFailed(p *v1alpha1.Profile) string {
+	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionBackedUp)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1alpha1.ReasonBackupPending {
+		return ""
+	}
+	return strings.TrimSuffix("backup failed: "+c.Message, ": ")
+}
+
+// standsIn is what a gateway says of a profile that it serves, beyond that it does: why a fallback answers.
+func standsIn(p *v1alpha1.Profile) string {
+	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionServed)
+	if c == nil || c.Status != metav1.ConditionTrue || c.Message == v1alpha1.MessageServed {
+		return ""
+	}
+	return c.Message
 }
 
 // scheduleAt names the Schedule of a profile that is due at a time.

@@ -53,6 +53,8 @@ const (
 	Progressing Verdict = "Progressing"
 	Ready       Verdict = "Ready"
 	Suspended   Verdict = "Suspended"
+	// NotImplemented: the object is as it should be, and this version does nothing with it.
+	NotImplemented Verdict = "NotImplemented"
 )
 
 // Row is one object.
@@ -67,6 +69,8 @@ type Row struct {
 	State string
 	// Remedy is a command to run, empty when there is nothing to do.
 	Remedy string
+	// Warning is the reason of what should be looked at although the verdict is Ready, empty when there is nothing.
+	Warning string
 	// Conditions are all that is known, as the object has them.
 	Conditions []metav1.Condition
 }
@@ -86,6 +90,15 @@ func (v View) NeedAttention() int {
 		}
 	}
 	return n
+}
+
+// Reworded is the view with every remedy put through a function, which adds what the reader's command lines need.
+func (v View) Reworded(word func(string) string) View {
+	v.Rows = slices.Clone(v.Rows)
+	for i := range v.Rows {
+		v.Rows[i].Remedy = word(v.Rows[i].Remedy)
+	}
+	return v
 }
 
 // New judges every object of a snapshot. Rows that need attention come first; within each half gateways
@@ -108,6 +121,9 @@ func New(s Snapshot, cp ControlPlane, now time.Time) View {
 		row.Remedy = profileRemedy(p, row)
 		if row.Reason == v1alpha1.ReasonGatewayNotFound {
 			row.State = gatewayNotFound(p, s.Gateways)
+		}
+		if row.Verdict == Ready && backupFailed(p) != "" {
+			row.Warning, row.Remedy = v1alpha1.ReasonBackupFailed, statusOf(row)
 		}
 		v.add(row, func() string { return profileState(p, s, now) })
 	}
@@ -141,6 +157,8 @@ func (v *View) add(row Row, ready func() string) {
 		}
 	case Suspended:
 		row.State = "suspended"
+	case NotImplemented:
+		row.State = "this version does not act on it yet"
 	default:
 		if row.State == "" {
 			row.State = strings.TrimSuffix(row.Reason+": "+row.Message, ": ")
@@ -148,8 +166,20 @@ func (v *View) add(row Row, ready func() string) {
 		if row.Remedy == "" {
 			row.Remedy = remedy(row)
 		}
+		row.State = withoutRemedy(row)
 	}
 	v.Rows = append(v.Rows, row)
+}
+
+// withoutRemedy is the state of a row without the remedy that its message may end with: it is shown once.
+func withoutRemedy(row Row) string {
+	state := row.State
+	if row.Remedy != "" {
+		for _, command := range []string{row.Remedy, strings.TrimSuffix(row.Remedy, flagFor(row.Namespace))} {
+			state = strings.TrimSuffix(state, ": see "+command)
+		}
+	}
+	return state
 }
 
 func manifestRow(m Manifest) Row {
@@ -180,7 +210,7 @@ func compareRows(a, b Row) int {
 }
 
 func verdictOrder(v Verdict) int {
-	return slices.Index([]Verdict{NotReady, Progressing, Ready, Suspended}, v)
+	return slices.Index([]Verdict{NotReady, Progressing, Ready, Suspended, NotImplemented}, v)
 }
 
 func kindOrder(kind string) int {
@@ -223,11 +253,13 @@ func waitsFor(finalizers []string) string {
 	return strings.Join(finalizers, ", ")
 }
 
-// verdictOf tells an object on its way from one that needs a person or a repair.
+// verdictOf tells an object on its way from one that needs a person or a repair, and from one that nothing can be done about.
 func verdictOf(ready metav1.Condition, conditions []metav1.Condition) Verdict {
 	switch {
 	case ready.Status == metav1.ConditionTrue:
 		return Ready
+	case ready.Reason == v1alpha1.ReasonNotImplemented:
+		return NotImplemented // no person and no waiting changes that
 	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):
 		return NotReady
 	case slices.Contains([]string{v1alpha1.ReasonReconciling, v1alpha1.ReasonWaitingForGateway, v1alpha1.ReasonStarting,

@@ -243,6 +243,10 @@ func TestVerdict(t *testing.T) {
 			p.Spec.Suspended = true
 			set(metav1.ConditionFalse, v1alpha1.ReasonSuspended)(p)
 		}), Suspended, "Suspended"},
+		"not built yet": {profile(func(p *v1alpha1.Profile) {
+			set(metav1.ConditionFalse, v1alpha1.ReasonNotImplemented)(p)
+			p.Status.Conditions = append(p.Status.Conditions, condition("Stalled", metav1.ConditionTrue, 0, v1alpha1.ReasonNotImplemented, ""))
+		}), NotImplemented, "NotImplemented"},
 		"suspended by nobody needs attention": {profile(set(metav1.ConditionFalse, v1alpha1.ReasonSuspended)), NotReady, "Suspended"},
 		"deleting": {profile(func(p *v1alpha1.Profile) {
 			p.DeletionTimestamp, p.Finalizers = ptr.To(at(time.Minute)), []string{v1alpha1.FinalizerHome}
@@ -254,7 +258,7 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("verdict %s, reason %s, want %s, %s", row.Verdict, row.Reason, tc.want, tc.reason)
 			}
 			attention := 1
-			if tc.want == Ready || tc.want == Suspended {
+			if tc.want == Ready || tc.want == Suspended || tc.want == NotImplemented {
 				attention = 0
 			}
 			if view.NeedAttention() != attention {
