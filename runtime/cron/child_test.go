@@ -1,0 +1,3 @@
+package cron
+
+func runChild(string, []string) int { return 2 }
