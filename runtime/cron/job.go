@@ -191,8 +191,13 @@ func (j Job) lastUsed() time.Time {
 // manual reports whether the job is due because a person asked.
 func (j Job) manual() bool { return !j.ManualRunAt.IsZero() && j.ManualRunAt.Equal(j.NextRunAt.Time) }
 
-// atLimit reports whether the job has run as often as it should.
-func (j Job) atLimit() bool { return j.Repeat.Times != nil && j.Repeat.Completed >= *j.Repeat.Times }
+// atLimit reports whether the job has run as often as it should. A one-shot has one occurrence, whatever its repeat says.
+func (j Job) atLimit() bool {
+	if j.Schedule.Kind == Once {
+		return j.Repeat.Completed >= 1
+	}
+	return j.Repeat.Times != nil && j.Repeat.Completed >= *j.Repeat.Times
+}
 
 // Clone returns a job that shares nothing with j.
 func (j Job) Clone() Job {

@@ -63,7 +63,7 @@ func triggered(j Job, prompt string, now time.Time) (Job, error) {
 	j.NextRunAt, j.ManualRunAt, j.ManualRunPrompt = at, at, prompt
 	j.Enabled, j.State, j.PausedAt, j.PausedReason = true, StateScheduled, Instant{}, ""
 	if j.atLimit() {
-		j.Repeat.Completed = *j.Repeat.Times - 1
+		j.Repeat.Completed-- // the run that was asked for is one more
 	}
 	j.RunClaim = nil
 	return j, nil

@@ -25,9 +25,9 @@ func (e Expression) Next(base, last time.Time, zone *time.Location) (time.Time, 
 	for from < limit {
 		r := regimeAt(from, zone)
 		until := min(r.end, limit)
-		unused := from
-		for _, used := range []time.Time{last, base} {
-			unused = max(unused, r.afterUsed(e, used, base, zone))
+		unused := max(from, r.afterUsed(last))
+		if e.MatchesWall(base.In(zone)) { // else base is just a time and used nothing up
+			unused = max(unused, r.afterUsed(base))
 		}
 		wall, found := e.nextWall(unused+r.offset, until+r.offset)
 		at := wall - r.offset
@@ -85,7 +85,7 @@ func (r regime) gapEnd() int64 {
 
 // afterUsed returns the first instant of the regime whose wall clock is later than what was used in the first pass of the
 // repeated stretch at its start, or the distant past when used says nothing about it.
-func (r regime) afterUsed(e Expression, used, base time.Time, zone *time.Location) int64 {
+func (r regime) afterUsed(used time.Time) int64 {
 	repeated := r.before - r.offset
 	if repeated <= 0 || used.IsZero() {
 		return distantPast
@@ -93,9 +93,6 @@ func (r regime) afterUsed(e Expression, used, base time.Time, zone *time.Locatio
 	at := used.Unix()
 	if at < r.start-repeated || at >= r.start {
 		return distantPast
-	}
-	if used.Equal(base) && !e.MatchesWall(used.In(zone)) {
-		return distantPast // base is just a time, it used nothing up
 	}
 	return at + r.before + 1 - r.offset
 }

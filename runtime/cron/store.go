@@ -67,7 +67,7 @@ func Open(home string, o Options) (*Store, error) {
 		o.LockPatience = lockPatience
 	}
 	s := &Store{dir: filepath.Join(home, "cron"), options: o, live: map[string]bool{}}
-	s.ledger = &ledger{path: filepath.Join(s.dir, "executions.db"), owner: o.Owner, clock: o.Clock}
+	s.ledger = &ledger{path: filepath.Join(s.dir, "executions.db"), owner: o.Owner, clock: o.Clock, processID: newAcquisition()}
 	return s, nil
 }
 

@@ -13,7 +13,7 @@ var never = time.Unix(1<<40, 0)
 
 // wakeAt returns the earliest instant at which a tick has to look at the job; the zero time is at once. It may be too
 // early, at the price of a look, and must never be too late: whatever [evaluate] would change or fire at some instant
-// must have been woken by then.
+// must have been woken by then, but for an unreadable schedule, which is found out when its slot is due.
 func wakeAt(j Job, s wakeSettings) time.Time {
 	if j.Terminal() {
 		if expiry, ok := retentionEnd(j, s.retention); ok {
@@ -27,7 +27,7 @@ func wakeAt(j Job, s wakeSettings) time.Time {
 	if j.Paused() {
 		return time.Time{} // to be disabled
 	}
-	if j.NextRunAt.IsZero() || j.NextRunAt.Naive || j.PendingSlot != nil || offsetMoved(j, s.zone) {
+	if j.State == StateError || j.NextRunAt.IsZero() || j.NextRunAt.Naive || j.PendingSlot != nil || offsetMoved(j, s.zone) {
 		return time.Time{}
 	}
 	wake := j.NextRunAt.Time

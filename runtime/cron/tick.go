@@ -1,0 +1,4 @@
+package cron
+
+// sourceTick marks executions that the tick handed out.
+const sourceTick = "builtin"
