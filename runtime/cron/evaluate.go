@@ -19,6 +19,11 @@ type verdict struct {
 	diagnostic string
 }
 
+// scheduled reports whether the verdict uses up an occurrence, so that it must wait while scheduled work is paused.
+func (r verdict) scheduled() bool {
+	return r.skipped != nil || (r.fire != nil && r.fire.kind != Manual)
+}
+
 // firing is an occurrence on its way to a run.
 type firing struct {
 	id   string

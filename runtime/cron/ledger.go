@@ -207,6 +207,25 @@ func (l *ledger) finish(ctx context.Context, id string, from, to ExecutionStatus
 	return errors.Join(err, l.prune(ctx))
 }
 
+// interrupt ends an execution of this process that was cut off, whether it had begun or was about to.
+func (l *ledger) interrupt(ctx context.Context, id, problem string) error {
+	if err := l.finish(ctx, id, ExecutionRunning, ExecutionFailed, problem, ""); err == nil {
+		return nil
+	}
+	return l.finish(ctx, id, ExecutionClaimed, ExecutionFailed, problem, "")
+}
+
+// ended reports whether an execution has reached its end, whoever wrote it.
+func (l *ledger) ended(ctx context.Context, id string) bool {
+	db, err := l.db(ctx)
+	if err != nil || id == "" {
+		return false
+	}
+	var n int
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM executions WHERE id=? AND status NOT IN ('claimed','running')`, id).Scan(&n)
+	return err == nil && n > 0
+}
+
 // skip records an occurrence that is not run, with the reason.
 func (l *ledger) skip(ctx context.Context, jobID string, d Dispatch) error {
 	db, err := l.db(ctx)

@@ -1,4 +1,0 @@
-package cron
-
-// sourceTick marks executions that the tick handed out.
-const sourceTick = "builtin"
