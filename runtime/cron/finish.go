@@ -38,7 +38,7 @@ func (c *Scheduler) finish(ctx context.Context, f *flight, claim Claim, o Outcom
 	} else {
 		defer release()
 	}
-	if f.wasInterrupted() || c.store.Refresh(ctx, claim) != nil {
+	if f.wasInterrupted() || !c.store.holds(claim) {
 		c.options.Log.Info("the result of a run that lost its claim is discarded", "job", f.id)
 		c.endExecution(ctx, f, ExecutionFailed, "discarded: the claim was lost before the run ended", "")
 		return

@@ -114,6 +114,17 @@ func (s *Store) Finish(ctx context.Context, c Claim, record func(Job, time.Time)
 	return err
 }
 
+// holds reports whether the claim is still the job's. A file that cannot be read proves nothing, and no.
+func (s *Store) holds(c Claim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.load() != nil {
+		return false
+	}
+	e := s.cache.entries[c.Job.ID]
+	return e != nil && e.job.FireClaim != nil && e.job.FireClaim.By == c.By
+}
+
 // held applies a change to a job whose fire claim is c.
 func (s *Store) held(ctx context.Context, c Claim, change func(*tx, Job) (Job, error)) error {
 	return s.update(ctx, func(t *tx) error {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -99,6 +100,7 @@ type ledger struct {
 
 	mu   sync.Mutex
 	open *sql.DB
+	ends atomic.Int64 // ends since the start, to prune now and then
 }
 
 func (l *ledger) exists() bool {
@@ -201,10 +203,10 @@ func (l *ledger) start(ctx context.Context, id string) error {
 	return l.transition(ctx, id, ExecutionClaimed, "status=?, started_at=?", ExecutionRunning, l.stamp())
 }
 
-// finish ends an execution and prunes the oldest terminal rows.
+// finish ends an execution.
 func (l *ledger) finish(ctx context.Context, id string, from, to ExecutionStatus, problem, delivery string) error {
 	err := l.transition(ctx, id, from, "status=?, finished_at=?, error=?, delivery_outcome=?, handoff_pending=0", to, l.stamp(), problem, delivery)
-	return errors.Join(err, l.prune(ctx))
+	return errors.Join(err, l.tidy(ctx))
 }
 
 // interrupt ends an execution of this process that was cut off, whether it had begun or was about to.
@@ -239,6 +241,14 @@ func (l *ledger) skip(ctx context.Context, jobID string, d Dispatch) error {
 		now, d.Reason, instantText(d.ScheduledAt.Time), Skipped, d.LatenessSeconds)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
+	}
+	return l.tidy(ctx)
+}
+
+// tidy prunes with the first end and every 32nd after it.
+func (l *ledger) tidy(ctx context.Context) error {
+	if l.ends.Add(1)%32 != 1 {
+		return nil
 	}
 	return l.prune(ctx)
 }
