@@ -16,6 +16,8 @@ const (
 	ConditionHomeRendered = "HomeRendered"
 	// ConditionServed says whether a gateway has the Profile open with the current home. Reported by the gateway.
 	ConditionServed = "Served"
+	// ConditionBackedUp says whether a Profile with spec.backup has the copies it declares. Reported by the gateway.
+	ConditionBackedUp = "BackedUp"
 	// ConditionCronTickOwned says whether a gateway instance owns the Profile's cron tick.
 	ConditionCronTickOwned = "CronTickOwned"
 

@@ -47,7 +47,7 @@ type ProfileSpec struct {
 	// +optional
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty"`
 
-	// Toolsets the agent may use. Empty means the default set (file, terminal).
+	// Toolsets the agent may use. Empty means all but opt-in ones.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
 	// +optional
@@ -391,7 +391,7 @@ type ProfileStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Ready, ReferencesResolved, HomeRendered, Served, CronTickOwned; Reconciling and Stalled while true.
+	// Conditions: Ready, ReferencesResolved, HomeRendered, Served, BackedUp, CronTickOwned; Reconciling and Stalled while true.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

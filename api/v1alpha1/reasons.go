@@ -29,7 +29,7 @@ const (
 
 	// ReasonRendered means the home was rendered into its Secret. Remedy: none needed.
 	ReasonRendered = "Rendered"
-	// ReasonConfigInvalid means spec.config cannot be laid over config.yaml. Remedy: change the named key.
+	// ReasonConfigInvalid means spec.config cannot be laid over config.yaml, or the config.yaml on disk is no YAML text. Remedy: change the named key; correct the named file, or move it away: that is noticed.
 	ReasonConfigInvalid = "ConfigInvalid"
 	// ReasonPathInvalid means a declared file path leaves its directory or names a file the runtime owns. Remedy: change the path.
 	ReasonPathInvalid = "PathInvalid"
@@ -61,6 +61,13 @@ const (
 	// ReasonModelUnreachable means the model did not answer the last turn, also after retries: no connection, a timeout or a server error. Remedy: start or reach the server that the message names, then say something; a turn that succeeds clears it.
 	ReasonModelUnreachable = "ModelUnreachable"
 
+	// ReasonBackedUp means the newest backup of the profile is verified and no scheduled one is missing. Remedy: none needed.
+	ReasonBackedUp = "BackedUp"
+	// ReasonBackupPending means the profile's first backup has not been made yet. Remedy: wait.
+	ReasonBackupPending = "BackupPending"
+	// ReasonBackupFailed means the last scheduled backup could not be made or did not pass its check; older ones are untouched. Remedy: change what the message names; it is tried again after 15 minutes.
+	ReasonBackupFailed = "BackupFailed"
+
 	// ReasonRunning means the gateway's process runs and answers. Remedy: none needed.
 	ReasonRunning = "Running"
 	// ReasonStarting means the process was started and has not answered yet. Remedy: wait.
@@ -75,7 +82,7 @@ const (
 	ReasonConfigurationRefused = "ConfigurationRefused"
 	// ReasonHostOwnedElsewhere means another gateway that this operator does not manage serves the home root. Remedy: stop it, or use another home.
 	ReasonHostOwnedElsewhere = "HostOwnedElsewhere"
-	// ReasonHomeNotOurs means the home root holds somebody's unmanaged home. Remedy: use another spec.home, or set spec.adoptExistingHome (a backup is made first).
+	// ReasonHomeNotOurs means the home root holds somebody's unmanaged home. Remedy: use another spec.home, set spec.adoptExistingHome (a backup is made first), or move the home away: that is noticed within seconds.
 	ReasonHomeNotOurs = "HomeNotOurs"
 	// ReasonHomeUnwritable means the home root cannot be created or written. Remedy: fix the path or its permissions.
 	ReasonHomeUnwritable = "HomeUnwritable"

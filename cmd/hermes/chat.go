@@ -173,15 +173,7 @@ func (c *cli) chatTarget(ctx context.Context, f chatFlags) (chat.Target, error) 
 
 // declaredTarget asks the control plane where a profile answers.
 func (c *cli) declaredTarget(ctx context.Context, f chatFlags) (chat.Target, error) {
-	client, err := c.client()
-	if err != nil {
-		return chat.Target{}, err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return chat.Target{}, err
-	}
-	rest, err := client.Hermes()
+	client, rest, namespace, err := c.api()
 	if err != nil {
 		return chat.Target{}, err
 	}

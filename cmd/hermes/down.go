@@ -37,7 +37,7 @@ func (c *cli) down(ctx context.Context, data datadir.Dir, keep bool) error {
 	d := local.Down{
 		Data: data, DataNamed: c.dataNamed(), KeepGateways: keep, GatewayBudget: process.StopBudget(defaultDrain),
 		NewEngine: func() (local.Engine, error) {
-			return c.newEngine(data, data.ControlPlane().GatewayKubeconfig(), logsTo(c.err, nil).install().own)
+			return c.newEngine(data, data.ControlPlane().GatewayKubeconfig(), "", logsTo(c.err, nil).install().own)
 		},
 		Say: func(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) },
 	}

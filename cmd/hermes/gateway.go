@@ -22,6 +22,7 @@ import (
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/runtime/gateway"
 	"hermes.dev/hermes/runtime/host"
+	"hermes.dev/hermes/runtime/tools"
 )
 
 func newGateway(c *cli) *cobra.Command {
@@ -85,6 +86,9 @@ func (c *cli) runGateway(ctx context.Context, o gateway.Options) error {
 	o.LockDir, o.TempDir = gateway.LockDir(o.Home), os.TempDir()
 	o.Supervisor = supervisor(c.getenv)
 	o.Revision, o.Argv = currentVersion().Revision, os.Args
+	if o.Orphans, err = tools.NewOrphans(); err != nil {
+		o.Log.Info("commands may leave processes behind", "reason", err.Error())
+	}
 	err = gateway.Run(ctx, o)
 	var refusal *gateway.Refusal
 	if errors.As(err, &refusal) {

@@ -48,15 +48,7 @@ With --wait (the default) it returns when the new process answers.`,
 }
 
 func (c *cli) restartGateway(ctx context.Context, name string, wait bool) error {
-	client, err := c.client()
-	if err != nil {
-		return err
-	}
-	namespace, err := client.Namespace()
-	if err != nil {
-		return err
-	}
-	api, err := client.Hermes()
+	client, api, namespace, err := c.api()
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func newKubeconfig(c *cli) *cobra.Command {
 			content, err := os.ReadFile(path)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				return &datadir.NotRunningError{Data: data, Named: c.dataNamed()}
+				return datadir.NoneIn(data, c.dataNamed())
 			case err != nil:
 				return err
 			case raw:

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if path := os.Getenv(ownerEnv); path != "" {
+		os.Exit(ownStore(path))
+	}
 	os.Exit(m.Run())
 }
 
@@ -182,11 +185,11 @@ func TestUsageErrors(t *testing.T) {
 		"argument too many":           {[]string{"up", "now"}, 2, `unexpected argument "now"`},
 		"manifests that are not":      {[]string{"up", "--manifests", "/does/not/exist"}, 2, "--manifests: "},
 		"get of what":                 {[]string{"get"}, 2, "name a kind"},
-		"nothing runs":                {[]string{"status"}, 1, "no control plane is running for " + env["HOME"] + "/.local/state/hermes: start it with hermes up, or name another data directory with --data or HERMES_DATA"},
-		"nothing runs where named":    {[]string{"status", "--data", "/does not/exist"}, 1, "no control plane is running for /does not/exist: start it with hermes --data '/does not/exist' up"},
-		"nothing runs for get":        {[]string{"get", "profiles"}, 1, "start it with hermes up"},
-		"no kubeconfig yet":           {[]string{"kubeconfig"}, 1, "start it with hermes up"},
-		"a kubeconfig that is not":    {[]string{"--kubeconfig", "/does/not/exist", "status"}, 1, "--kubeconfig: stat /does/not/exist"},
+		"nothing runs":                {[]string{"status"}, 2, "no control plane found (data directory " + env["HOME"] + "/.local/state/hermes holds none; KUBECONFIG is not set; " + env["HOME"] + "/.kube/config is not there): start one with hermes up, or name one with --data, HERMES_DATA, --kubeconfig or KUBECONFIG"},
+		"nothing runs where named":    {[]string{"status", "--data", "/does not/exist"}, 2, "no control plane found (data directory /does not/exist holds none): start one with hermes --data '/does not/exist' up"},
+		"nothing runs for get":        {[]string{"get", "profiles"}, 2, "start one with hermes up"},
+		"no kubeconfig yet":           {[]string{"kubeconfig"}, 2, "start one with hermes up"},
+		"a kubeconfig that is not":    {[]string{"--kubeconfig", "/does/not/exist", "status"}, 2, "--kubeconfig: stat /does/not/exist"},
 		"no program to start":         {[]string{"up", "--apiserver-binary", "/does/not/exist"}, 78, "build it with 'make build'"},
 		"metrics for everybody":       {[]string{"up", "--metrics-address", ":9090"}, 78, `--metrics-address ":9090" is not a loopback address: use 127.0.0.1:9090`},
 		"health for everybody":        {[]string{"up", "--detach", "--health-address", "0.0.0.0:9091"}, 78, `--health-address "0.0.0.0:9091" is not a loopback address: use 127.0.0.1:9091`},

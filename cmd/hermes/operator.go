@@ -75,13 +75,13 @@ func runOperator(ctx context.Context, cfg *rest.Config, e engine.Engine, data da
 }
 
 // newEngine is the process engine of a data directory. Gateways run this very program.
-func (c *cli) newEngine(data datadir.Dir, kubeconfig string, log logr.Logger) (local.Engine, error) {
+func (c *cli) newEngine(data datadir.Dir, kubeconfig, cgroup string, log logr.Logger) (local.Engine, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	return process.New(process.Options{
-		Binary: self, Dir: data.Engine(), Kubeconfig: kubeconfig, BaseEnv: c.baseEnv(),
+		Binary: self, Dir: data.Engine(), Kubeconfig: kubeconfig, BaseEnv: c.baseEnv(), CgroupParent: cgroup,
 		Log: log.WithName("engine"), Clock: c.clock, Revision: func() string { return currentVersion().Revision },
 	})
 }

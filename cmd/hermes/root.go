@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/cmd/hermes/internal/datadir"
@@ -69,7 +70,7 @@ func newRoot(c *cli) *cobra.Command {
 	}{
 		{"machine", "This machine:", []*cobra.Command{newUp(c), newDown(c), newKubeconfig(c), newDoctor(c), newOperator(c), newGateway(c)}},
 		{"objects", "Declarations:", []*cobra.Command{newApply(c), newGet(c), newDelete(c), newExplain(c), newStatus(c)}},
-		{"agents", "Agents:", []*cobra.Command{newChat(c)}},
+		{"agents", "Agents:", []*cobra.Command{newChat(c), newProfile(c), newSessions(c), newTools(c)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, command := range group.commands {
@@ -123,8 +124,14 @@ func asUsage(err error) error {
 	return err
 }
 
-// dataDir is the data directory this command line means.
-func (c *cli) dataDir() (datadir.Dir, error) { return datadir.Resolve(c.data, c.getenv) }
+// dataDir is the data directory this command line means; somebody else's is refused.
+func (c *cli) dataDir() (datadir.Dir, error) {
+	data, err := datadir.Resolve(c.data, c.getenv)
+	if err != nil {
+		return "", err
+	}
+	return data, data.Ours()
+}
 
 // dataNamed reports whether somebody named it; else it is the default one.
 func (c *cli) dataNamed() bool { return datadir.Named(c.data, c.getenv) }
@@ -140,4 +147,18 @@ func (c *cli) client() (*kube.Client, error) {
 		return nil, err
 	}
 	return kube.New(source, c.namespace), nil
+}
+
+// api is a client of our kinds on the control plane that the flags name, and the namespace they name.
+func (c *cli) api() (*kube.Client, rest.Interface, string, error) {
+	client, err := c.client()
+	if err != nil {
+		return nil, nil, "", err
+	}
+	namespace, err := client.Namespace()
+	if err != nil {
+		return nil, nil, "", err
+	}
+	api, err := client.Hermes()
+	return client, api, namespace, err
 }

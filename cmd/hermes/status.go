@@ -156,6 +156,7 @@ func (s *statusScreen) read(ctx context.Context) (statusview.View, error) {
 func (s *statusScreen) view(snapshot statusview.Snapshot) statusview.View {
 	if s.plane.Kind == string(datadir.Local) {
 		snapshot.GatewayResidents = statusfeed.Residents(snapshot.Gateways)
+		snapshot.Manifests = s.manifests()
 	}
 	return statusview.New(snapshot, s.plane, s.c.clock.Now())
 }

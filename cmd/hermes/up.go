@@ -21,6 +21,7 @@ import (
 	"hermes.dev/hermes/cmd/hermes/internal/manifestdir"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
 	"hermes.dev/hermes/cmd/hermes/internal/statusview"
+	"hermes.dev/hermes/controllers/engine/process"
 	"hermes.dev/hermes/controlplane"
 )
 
@@ -146,9 +147,14 @@ func (c *cli) newStack(f upFlags, data datadir.Dir, logs logs) (*local.Stack, er
 		return nil, exit.Refusedf("%w", err)
 	}
 	log := logs.own
+	// Before any child exists: a group that holds a process passes nothing on.
+	cgroup, err := process.DelegatedCgroup()
+	if err != nil {
+		log.V(1).Info("gateways have no limits but a soft one of memory", "reason", err.Error())
+	}
 	s := &local.Stack{
 		Data: data, APIServer: binary, Address: f.address, Version: currentVersion().Revision, Demo: f.demo, Clock: c.clock, Log: log,
-		NewEngine: func(kubeconfig string) (local.Engine, error) { return c.newEngine(data, kubeconfig, log) },
+		NewEngine: func(kubeconfig string) (local.Engine, error) { return c.newEngine(data, kubeconfig, cgroup, log) },
 		Operator: func(ctx context.Context, cfg *rest.Config, e local.Engine, ready func()) error {
 			return runOperator(ctx, cfg, e, data, f.metrics, f.health, logs.libraries, ready)
 		},
@@ -161,7 +167,8 @@ func (c *cli) newStack(f upFlags, data datadir.Dir, logs logs) (*local.Stack, er
 			if err != nil {
 				return err
 			}
-			w := &manifestdir.Watcher{Dir: f.manifests, Applier: applier, Clock: c.clock, Log: log.WithName("manifests")}
+			w := &manifestdir.Watcher{Dir: f.manifests, Applier: applier, Clock: c.clock, Log: log.WithName("manifests"),
+				TroubleFile: data.ManifestTrouble(), Self: datadir.Self(c.clock.Now()).Process()}
 			return w.Run(ctx)
 		})
 	}

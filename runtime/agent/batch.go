@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"hermes.dev/hermes/runtime/llm"
@@ -124,11 +123,7 @@ func (r *run) dispatch(ctx context.Context, c llm.ToolCall, answered func()) too
 		b, _ := json.Marshal(map[string]string{"error": "there is no tool " + c.Name + ": this profile has none"})
 		return tools.Result{IsError: true, Content: string(b)}
 	}
-	args := json.RawMessage(c.Arguments)
-	if strings.TrimSpace(c.Arguments) == "" {
-		args = json.RawMessage("{}") // models leave the arguments out when there are none
-	}
-	return r.c.Tools.Run(ctx, r.t.SessionID, tools.Call{ID: c.ID, Name: c.Name, Arguments: args}, r.approver(answered))
+	return r.c.Tools.Run(ctx, r.t.SessionID, tools.Call{ID: c.ID, Name: c.Name, Arguments: arguments(c)}, r.approver(answered))
 }
 
 // keepResult stores a result and then reports it.
@@ -136,12 +131,16 @@ func (r *run) keepResult(ctx context.Context, c llm.ToolCall, o *outcome) *Error
 	if err := r.append(ctx, toolRow(c, o.content, o.effect)); err != nil {
 		return err
 	}
+	r.noteResult(*o)
+	return nil
+}
+
+// noteResult counts and reports a result that is stored.
+func (r *run) noteResult(o outcome) {
 	if o.effect != EffectNone {
 		r.result.ToolCalls++
 	}
-	e := o.event
-	r.emit(Event{Kind: EventToolEnd, Tool: &e})
-	return nil
+	r.emit(Event{Kind: EventToolEnd, Tool: &o.event})
 }
 
 // afterTools tells a stopped turn, whose results are all stored by now, from one that goes on.

@@ -14,8 +14,14 @@ func (r *run) begin(ctx context.Context) *Error {
 	if ctx.Err() != nil {
 		return interrupted(ctx)
 	}
-	if err := r.session(ctx); err != nil {
-		return err
+	s, wrong := r.session(ctx)
+	if wrong != nil {
+		return wrong
+	}
+	if r.t.Retry {
+		if err := r.retry(ctx); err != nil {
+			return err
+		}
 	}
 	rows, err := r.c.Store.Messages(ctx, r.t.SessionID)
 	if err != nil {
@@ -24,63 +30,73 @@ func (r *run) begin(ctx context.Context) *Error {
 	if r.t.Resume && !resumable(rows) {
 		return invalid("there is no unfinished turn to resume in session " + r.t.SessionID)
 	}
-	add := repair(rows, r.t.Resume)
-	if !r.t.Resume {
-		add = append(add, store.Message{Role: llm.RoleUser, Content: r.t.UserText, PlatformMessageID: r.t.PlatformMessageID})
+	before := rows
+	if rows, wrong = r.ready(ctx, rows); wrong != nil {
+		return wrong
 	}
-	if len(add) > 0 {
-		stored, err := r.c.Store.Append(context.WithoutCancel(ctx), r.t.SessionID, add...)
-		if err != nil {
-			return persistence(err)
-		}
-		rows = append(rows, stored...)
-	}
+	r.entitle(ctx, s, before)
+	legal, ids := alternate(rows)
+	r.ids, r.steerable = ids, steerable(legal)
 	if r.prompt != "" {
 		r.history = append(r.history, llm.Message{Role: llm.RoleSystem, Content: r.prompt})
 	}
-	r.history = append(r.history, conversation(rows)...)
+	r.history = append(r.history, wire(legal)...)
 	r.defs = definitions(r.c.Tools)
 	return nil
 }
 
+// ready stores what the history lacks for its first request and returns all rows.
+func (r *run) ready(ctx context.Context, rows []store.Message) ([]store.Message, *Error) {
+	if r.t.Resume {
+		return r.settle(ctx, rows)
+	}
+	add := append(repair(rows, r.readsOnly), store.Message{Role: llm.RoleUser, Content: r.t.UserText, PlatformMessageID: r.t.PlatformMessageID})
+	stored, err := r.c.Store.Append(context.WithoutCancel(ctx), r.t.SessionID, add...)
+	if err != nil {
+		return nil, persistence(err)
+	}
+	return append(rows, stored...), nil
+}
+
 // session finds or makes the session and settles its system prompt: the stored one, or one built now and stored. L1
 // wants it built once: a prompt that changes between turns makes every prefix cache useless.
-func (r *run) session(ctx context.Context) *Error {
+func (r *run) session(ctx context.Context) (store.Session, *Error) {
 	s, found, err := r.c.Store.Session(ctx, r.t.SessionID)
 	if err != nil {
-		return r.readError(ctx, err)
+		return s, r.readError(ctx, err)
 	}
-	if !found && r.t.Resume {
-		return invalid("there is no session " + r.t.SessionID + " to resume")
+	if !found && (r.t.Resume || r.t.Retry) {
+		return s, invalid("there is no session " + r.t.SessionID + " to go on with")
 	}
 	if !found && r.t.Source == "" {
-		return invalid("a new session needs a source, such as cli or api")
+		return s, invalid("a new session needs a source, such as cli or api")
 	}
+	r.source = firstOf(s.CreatedSource, s.Source, r.t.Source)
 	r.prompt = s.SystemPrompt
 	if r.prompt == "" && r.c.SystemPrompt != nil {
 		if r.prompt, err = r.c.SystemPrompt(ctx); err != nil {
 			if ctx.Err() != nil {
-				return interrupted(ctx)
+				return s, interrupted(ctx)
 			}
-			return &Error{Kind: KindInvalid, Err: fmt.Errorf("the system prompt cannot be built: %w", err)}
+			return s, &Error{Kind: KindInvalid, Err: fmt.Errorf("the system prompt cannot be built: %w", err)}
 		}
 		if found && r.prompt != "" {
 			if err := r.c.Store.SetSystemPrompt(ctx, r.t.SessionID, r.prompt); err != nil {
-				return persistence(err)
+				return s, persistence(err)
 			}
 		}
 	}
 	if found {
-		return nil
+		return s, nil
 	}
 	s, created, err := r.c.Store.EnsureSession(ctx, r.newSession())
 	if err != nil {
-		return r.readError(ctx, err)
+		return s, r.readError(ctx, err)
 	}
 	if !created {
 		r.prompt = s.SystemPrompt // another writer made it meanwhile
 	}
-	return nil
+	return s, nil
 }
 
 func (r *run) newSession() store.Session {

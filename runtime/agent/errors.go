@@ -32,6 +32,8 @@ const (
 	KindBilling Kind = "billing"
 	// KindRateLimited is a limit that outlasted the retries; RetryAt says when it ends, if known.
 	KindRateLimited Kind = "rate_limited"
+	// KindTooLong is a conversation that does not fit into the model's window and that compaction makes no smaller.
+	KindTooLong Kind = "conversation_too_long"
 	// KindModel is any other failure of the model call; errors.As finds the *llm.Error.
 	KindModel Kind = "model_failed"
 )
@@ -63,6 +65,8 @@ func (e *Error) Error() string {
 	switch {
 	case e.Err == nil:
 		return e.Cause()
+	case e.Kind == KindTooLong:
+		return e.Cause() + ": " + e.Err.Error() // it says what to do, and ends with the model's own words
 	case errors.As(e.Err, &call) && call.Error() == call.Text():
 		return string(e.Kind) + ": " + call.Text() // the reason's name would mislead
 	case errors.As(e.Err, &call):

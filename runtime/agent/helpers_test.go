@@ -165,11 +165,12 @@ func kindOf(t testing.TB, err error) *agent.Error {
 	return e
 }
 
-// legal checks the alternation rule L2 on a request: user and assistant take turns, every call has its result right
-// after it, and nothing else.
+// legal checks the alternation rule L2 on a request: a person begins, no role but tool repeats, every call has an id of
+// its own and its result right after it, and no message is empty.
 func legal(t testing.TB, ms []fakemodel.Message) {
 	t.Helper()
 	prev := "assistant"
+	ids := map[string]bool{}
 	var open []string
 	for i, m := range ms {
 		switch m.Role {
@@ -185,15 +186,19 @@ func legal(t testing.TB, ms []fakemodel.Message) {
 			prev = "tool"
 			continue
 		case "user":
-			if prev != "assistant" || len(open) > 0 {
+			if prev == "user" || len(open) > 0 || m.Content == "" {
 				t.Fatalf("message %d: user after %s with open calls %q", i, prev, open)
 			}
 			prev = "user"
 		case "assistant":
-			if prev == "assistant" || len(open) > 0 {
+			if prev == "assistant" || len(open) > 0 || m.Content == "" && len(m.ToolCalls) == 0 {
 				t.Fatalf("message %d: assistant after %s with open calls %q", i, prev, open)
 			}
 			for _, c := range m.ToolCalls {
+				if c.ID == "" || ids[c.ID] {
+					t.Fatalf("message %d: the call id %q is not one of its own", i, c.ID)
+				}
+				ids[c.ID] = true
 				open = append(open, c.ID)
 			}
 			prev = "assistant"

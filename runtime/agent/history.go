@@ -12,16 +12,26 @@ import (
 // nor believe that it happened.
 const (
 	resultUnknown = `{"error":"interrupted: the agent stopped while this tool call was running, and its effect is unknown; check before calling it again"}`
+	resultLost    = `{"error":"interrupted: the agent stopped before the result of this tool call was kept; it changed nothing, so call it again if you need it"}`
 	resultNotRun  = `{"error":"not run: the turn was interrupted before this tool call started"}`
 	noReply       = "[The previous turn was interrupted before I could reply.]"
 )
 
-// Values of messages.effect_disposition and display_kind and finish_reason for such rows.
+// Values of messages.effect_disposition and finish_reason for such rows.
 const (
 	EffectUnknown     = "unknown"
 	EffectNone        = "none"
-	DisplayNotice     = "notice"
 	finishInterrupted = "interrupted"
+)
+
+// Values of messages.display_kind. All of them are part of the conversation.
+const (
+	// DisplayNotice is a row that the program wrote, not a person or a model.
+	DisplayNotice = "notice"
+	// DisplaySteer is what a person said to a running turn (P-35).
+	DisplaySteer = "steer"
+	// DisplayPeer is what another session of the person said (P-24).
+	DisplayPeer = "peer_message"
 )
 
 // storedCall is a tool call as messages.tool_calls keeps it, the OpenAI shape (L2).
@@ -74,7 +84,7 @@ func message(r store.Message) llm.Message {
 		m.Content = r.APIContent
 	}
 	if r.Role == llm.RoleAssistant {
-		m.ToolCalls = decodeCalls(r.ToolCalls)
+		m.ToolCalls, m.Native = decodeCalls(r.ToolCalls), r.ReasoningDetails
 	}
 	return m
 }
@@ -87,7 +97,7 @@ func assistantRow(r llm.Response) (store.Message, error) {
 	}
 	row := store.Message{
 		Role: llm.RoleAssistant, Content: r.Message.Content, Reasoning: r.Message.Reasoning,
-		ToolCalls: calls, FinishReason: r.FinishReason,
+		ReasoningDetails: r.Message.Native, ToolCalls: calls, FinishReason: r.FinishReason,
 	}
 	if n := r.Usage.Output; n > 0 {
 		row.TokenCount = &n
@@ -102,16 +112,15 @@ func toolRow(c llm.ToolCall, content, effect string) store.Message {
 // unanswered lists the calls of the last assistant row that have no result. Only the tail can have such calls: every
 // later turn begins by answering them.
 func unanswered(rows []store.Message) []llm.ToolCall {
-	answered := map[string]bool{}
 	for i := len(rows) - 1; i >= 0; i-- {
 		switch rows[i].Role {
 		case llm.RoleTool:
-			answered[rows[i].ToolCallID] = true
 		case llm.RoleAssistant:
+			calls := decodeCalls(rows[i].ToolCalls)
 			var open []llm.ToolCall
-			for _, c := range decodeCalls(rows[i].ToolCalls) {
-				if !answered[c.ID] {
-					open = append(open, c)
+			for n, answer := range answersOf(calls, rows[i+1:]) {
+				if answer == nil {
+					open = append(open, calls[n])
 				}
 			}
 			return open
@@ -123,17 +132,18 @@ func unanswered(rows []store.Message) []llm.ToolCall {
 }
 
 // repair gives the rows that must follow an unfinished history before the next turn: a result for every call without
-// one, never the call itself again, and unless the turn is resumed an assistant row that closes it, so that roles keep
-// alternating (L2) and the rows before it stay the prefix they were.
-func repair(rows []store.Message, resume bool) []store.Message {
+// one, never the call itself again, and an assistant row that closes the turn, so that roles keep alternating (L2) and
+// the rows before it stay the prefix they were. readsOnly says of which calls it is known that they changed nothing.
+func repair(rows []store.Message, readsOnly func(llm.ToolCall) bool) []store.Message {
 	var out []store.Message
 	for _, c := range unanswered(rows) {
-		out = append(out, toolRow(c, resultUnknown, EffectUnknown))
+		if readsOnly(c) {
+			out = append(out, toolRow(c, resultLost, EffectNone))
+		} else {
+			out = append(out, toolRow(c, resultUnknown, EffectUnknown))
+		}
 	}
-	if resume || len(rows) == 0 {
-		return out
-	}
-	if last := rows[len(rows)-1]; len(out) > 0 || last.Role != llm.RoleAssistant {
+	if resumable(rows) {
 		out = append(out, closing())
 	}
 	return out
@@ -148,57 +158,31 @@ func Unfinished(rows []store.Message) bool { return resumable(rows) }
 
 // resumable reports whether the rows end in the middle of a turn.
 func resumable(rows []store.Message) bool {
-	if len(rows) == 0 {
-		return false
+	if n := len(rows); n > 0 && rows[n-1].Role == llm.RoleAssistant && len(rows[n-1].ToolCalls) == 0 && sent(rows[n-1]) != "" {
+		return false // nearly always, and it must not cost a walk through all rows
 	}
-	return rows[len(rows)-1].Role != llm.RoleAssistant || len(unanswered(rows)) > 0
+	legal := Alternate(rows)
+	return len(legal) > 0 && legal[len(legal)-1].Role != llm.RoleAssistant
 }
 
-// conversation builds the messages of a request from stored rows. Rows written by turns are legal as they are; those
-// of an import or another version may not be, and a provider refuses all of a history for one bad row. The result for
-// more rows starts with the result for fewer, as long as the fewer ended where a request was made. Implements L2.
-func conversation(rows []store.Message) []llm.Message {
-	out := make([]llm.Message, 0, len(rows)+2)
-	for i := 0; i < len(rows); i++ {
-		m := message(rows[i])
-		switch m.Role {
-		case llm.RoleUser:
-			if n := len(out); n > 0 && out[n-1].Role != llm.RoleAssistant {
-				out = append(out, message(closing()))
-			}
-			out = append(out, m)
-		case llm.RoleAssistant:
-			if n := len(out); n > 0 && out[n-1].Role == llm.RoleAssistant {
-				out[n-1] = join(out[n-1], m)
-			} else {
-				out = append(out, m)
-			}
-			if len(m.ToolCalls) == 0 {
-				continue
-			}
-			results := map[string]llm.Message{}
-			for i+1 < len(rows) && rows[i+1].Role == llm.RoleTool {
-				i++
-				results[rows[i].ToolCallID] = message(rows[i])
-			}
-			for _, c := range m.ToolCalls {
-				r, ok := results[c.ID]
-				if !ok {
-					r = message(toolRow(c, resultUnknown, EffectUnknown))
-				}
-				out = append(out, r)
-			}
-		}
+// conversation builds the messages of a request from stored rows, whoever wrote them: a provider refuses all of a
+// history for one bad row. Implements L2.
+func conversation(rows []store.Message) []llm.Message { return wire(Alternate(rows)) }
+
+// wire gives legal rows as messages; user rows that the store keeps apart become one message. Implements P-30.
+func wire(legal []store.Message) []llm.Message {
+	out := make([]llm.Message, 0, len(legal)+2)
+	for _, row := range legal {
+		out = appendMessage(out, message(row))
 	}
 	return out
 }
 
-// join makes one of two assistant messages in a row, of which the first calls no tools.
-func join(a, b llm.Message) llm.Message {
-	if a.Content != "" && b.Content != "" {
-		a.Content += "\n\n"
+// appendMessage appends a message, or joins it with the last one when both are a person's.
+func appendMessage(ms []llm.Message, m llm.Message) []llm.Message {
+	if n := len(ms); n > 0 && m.Role == llm.RoleUser && ms[n-1].Role == llm.RoleUser {
+		ms[n-1].Content = paragraphs(ms[n-1].Content, m.Content)
+		return ms
 	}
-	a.Content += b.Content
-	a.ToolCalls = b.ToolCalls
-	return a
+	return append(ms, m)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -27,6 +28,8 @@ type Config struct {
 	// MaxTokens and Temperature go into every request; zero and nil leave them to the server.
 	MaxTokens   int64
 	Temperature *float64
+	// CacheTTL is the declared prompt cache tier; auto is resolved by the source a session was made with.
+	CacheTTL llm.CacheTTL
 	// MaxTurns is the budget of a turn in model calls (see ParseMaxTurns); 0 is DefaultMaxTurns.
 	MaxTurns int
 	// ParallelTools bounds the tool calls that run at the same time; 0 is DefaultParallelTools.
@@ -34,6 +37,8 @@ type Config struct {
 	// SystemPrompt builds the system prompt of a new session. It is called once per session; the result is stored and
 	// used unchanged from then on, so that the provider's prefix cache holds. nil means no system prompt.
 	SystemPrompt func(ctx context.Context) (string, error)
+	// Compaction makes long sessions smaller; without a Store nothing does.
+	Compaction CompactionConfig
 	// Profile is recorded with new sessions.
 	Profile string
 	Clock   clock.PassiveClock
@@ -46,6 +51,8 @@ type Loop struct {
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc
+
+	learned atomic.Int64 // the model's window as a refusal stated it, in tokens
 }
 
 // New makes a loop.
@@ -118,7 +125,9 @@ func (l *Loop) Run(ctx context.Context, t Turn, events Events) (Result, error) {
 		return r.fail(&Error{Kind: KindBusy, Err: fmt.Errorf("session %s is answering already", t.SessionID)})
 	}
 	defer l.leave(t.SessionID)
-	if err := r.turn(ctx); err != nil {
+	err := r.turn(ctx)
+	r.endSteering(ctx, err)
+	if err != nil {
 		return r.fail(err)
 	}
 	done := r.result
@@ -135,8 +144,15 @@ type run struct {
 	prompt   string
 	history  []llm.Message // what requests contain: every message here is stored
 	defs     []llm.ToolDefinition
+	ids      callIDs // of every call in the session
 	noStream bool
-	unsaved  store.Usage // tokens that could not be written yet
+	titleDue bool // once there is a reply
+	// steerable says that the history ends with tool results of this turn.
+	steerable bool
+	source    string      // the session was made with
+	fallback  string      // the route that was last announced
+	unsaved   store.Usage // tokens that could not be written yet
+	size      size
 
 	eventMu sync.Mutex
 	events  Events
@@ -147,9 +163,11 @@ func (r *run) check() *Error {
 	switch {
 	case r.t.SessionID == "":
 		return invalid("a turn needs a session id")
-	case r.t.Resume && r.t.UserText != "":
-		return invalid("a resumed turn continues what is stored and takes no text")
-	case !r.t.Resume && r.t.UserText == "":
+	case r.t.Resume && r.t.Retry:
+		return invalid("a turn is either resumed or tried again")
+	case (r.t.Resume || r.t.Retry) && r.t.UserText != "":
+		return invalid("a turn that is resumed or tried again continues what is stored and takes no text")
+	case !r.t.Resume && !r.t.Retry && r.t.UserText == "":
 		return invalid("a turn needs a text")
 	}
 	return nil
@@ -183,20 +201,25 @@ func (r *run) turn(ctx context.Context) *Error {
 		if r.c.MaxTurns != Unlimited && calls >= r.c.MaxTurns {
 			return &Error{Kind: KindBudget, Err: fmt.Errorf("the turn used its %d model calls without a reply: raise agent.max_turns or ask for less at once", r.c.MaxTurns)}
 		}
-		resp, err := r.request(ctx)
+		if err := r.steer(ctx); err != nil {
+			return err
+		}
+		resp, err := r.ask(ctx)
 		if err != nil {
 			return err
 		}
+		resp.Message.ToolCalls = r.ids.claim(resp.Message.ToolCalls)
 		if err := r.keepAnswer(ctx, resp); err != nil {
 			return err
 		}
 		if len(resp.Message.ToolCalls) == 0 {
-			r.result.Reply, r.result.FinishReason = resp.Message.Content, resp.FinishReason
+			r.result.Reply, r.result.FinishReason, r.result.TitleDue = resp.Message.Content, resp.FinishReason, r.titleDue
 			return nil
 		}
 		if err := r.runTools(ctx, resp.Message.ToolCalls); err != nil {
 			return err
 		}
+		r.steerable = true
 	}
 }
 
@@ -204,7 +227,7 @@ func (r *run) turn(ctx context.Context) *Error {
 func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 	req := llm.Request{
 		Model: r.c.ModelName, Tools: r.defs, MaxTokens: r.c.MaxTokens, Temperature: r.c.Temperature, NoStream: r.noStream,
-		Messages: r.history,
+		Messages: injected(r.history, r.t.Inject), CacheTTL: r.c.CacheTTL.ForSession(r.source), Refit: r.refit,
 	}
 	resp, err := r.c.Model.Stream(ctx, req, func(d llm.Delta) {
 		switch {
@@ -214,6 +237,8 @@ func (r *run) request(ctx context.Context) (llm.Response, *Error) {
 			r.emit(Event{Kind: EventReasoning, Text: d.Reasoning})
 		case d.Retry != nil:
 			r.emit(Event{Kind: EventRetry, Retry: d.Retry})
+		case d.Fallback != nil:
+			r.announce(d.Fallback)
 		}
 	})
 	if err != nil {
@@ -249,30 +274,47 @@ func (r *run) append(ctx context.Context, rows ...store.Message) *Error {
 		return persistence(err)
 	}
 	for _, row := range stored {
-		r.history = append(r.history, message(row))
+		r.extend(row)
 	}
 	return nil
 }
 
+// extend takes a stored row into the conversation, as wire does.
+func (r *run) extend(row store.Message) { r.history = appendMessage(r.history, message(row)) }
+
 // saveUsage records tokens. They are bookkeeping: failing to write them does not end a turn whose answer is stored;
 // they are added to the next attempt of the same turn.
 func (r *run) saveUsage(ctx context.Context, resp llm.Response) {
-	u := &r.unsaved
-	u.Model, u.BillingProvider, u.BillingBaseURL = resp.Model, r.c.Provider, r.c.BaseURL
-	if u.Model == "" {
-		u.Model = r.c.ModelName
-	}
-	u.InputTokens += resp.Usage.Input
-	u.OutputTokens += resp.Usage.Output
-	u.CacheReadTokens += resp.Usage.CacheRead
-	u.CacheWriteTokens += resp.Usage.CacheWrite
-	u.ReasoningTokens += resp.Usage.Reasoning
-	u.APICalls++
-	if err := r.c.Store.AddUsage(context.WithoutCancel(ctx), r.t.SessionID, *u); err != nil {
+	u := r.usage(resp)
+	u.InputTokens += r.unsaved.InputTokens
+	u.OutputTokens += r.unsaved.OutputTokens
+	u.CacheReadTokens += r.unsaved.CacheReadTokens
+	u.CacheWriteTokens += r.unsaved.CacheWriteTokens
+	u.ReasoningTokens += r.unsaved.ReasoningTokens
+	u.APICalls += r.unsaved.APICalls
+	r.unsaved = u
+	if err := r.c.Store.AddUsage(context.WithoutCancel(ctx), r.t.SessionID, u); err != nil {
 		r.c.Log.Error(err, "token usage not recorded yet", "session", r.t.SessionID, "calls", u.APICalls)
 		return
 	}
 	r.unsaved = store.Usage{}
+}
+
+// usage is what one model call is booked as.
+func (l *Loop) usage(resp llm.Response) store.Usage {
+	model := resp.Model
+	if model == "" {
+		model = l.c.ModelName
+	}
+	provider, baseURL := l.c.Provider, l.c.BaseURL
+	if resp.Provider != "" {
+		provider, baseURL = resp.Provider, resp.BaseURL
+	}
+	return store.Usage{
+		Model: model, BillingProvider: provider, BillingBaseURL: baseURL, APICalls: 1,
+		InputTokens: resp.Usage.Input, OutputTokens: resp.Usage.Output, CacheReadTokens: resp.Usage.CacheRead,
+		CacheWriteTokens: resp.Usage.CacheWrite, ReasoningTokens: resp.Usage.Reasoning,
+	}
 }
 
 func definitions(t Tools) []llm.ToolDefinition {

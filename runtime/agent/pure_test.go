@@ -60,35 +60,35 @@ func TestModelErrorKinds(t *testing.T) {
 	}
 }
 
-// TestRepair is the truth table of what an unfinished history needs before the next turn (L2).
+// TestRepair is the truth table of what an unfinished history needs before the next turn (L2, L7). Calls of y only read.
 func TestRepair(t *testing.T) {
 	u, a := store.Message{Role: "user", Content: "u"}, store.Message{Role: "assistant", Content: "a"}
 	calls := store.Message{Role: "assistant", ToolCalls: []byte(`[{"id":"1","function":{"name":"x"}},{"id":"2","function":{"name":"y"}}]`)}
+	twins := store.Message{Role: "assistant", ToolCalls: []byte(`[{"id":"1","function":{"name":"x"}},{"id":"1","function":{"name":"x"}}]`)}
 	r1, r2 := store.Message{Role: "tool", ToolCallID: "1"}, store.Message{Role: "tool", ToolCallID: "2"}
 	for _, c := range []struct {
 		name       string
 		rows       []store.Message
-		next       string // role:tool:disposition of the rows to add before a new turn
-		resume     string
+		want       string // role:tool:disposition of the rows to add
 		unfinished bool
 	}{
-		{"empty", nil, "", "", false},
-		{"finished", []store.Message{u, a}, "", "", false},
-		{"no answer", []store.Message{u}, "assistant::", "", true},
-		{"no result", []store.Message{u, calls}, "tool:x:unknown tool:y:unknown assistant::", "tool:x:unknown tool:y:unknown", true},
-		{"one result", []store.Message{u, calls, r1}, "tool:y:unknown assistant::", "tool:y:unknown", true},
-		{"later result only", []store.Message{u, calls, r2}, "tool:x:unknown assistant::", "tool:x:unknown", true},
-		{"all results", []store.Message{u, calls, r1, r2}, "assistant::", "", true},
-		{"older open calls are not touched", []store.Message{u, calls, a}, "", "", false},
+		{"empty", nil, "", false},
+		{"finished", []store.Message{u, a}, "", false},
+		{"no answer", []store.Message{u}, "assistant::", true},
+		{"no result", []store.Message{u, calls}, "tool:x:unknown tool:y:none assistant::", true},
+		{"one result", []store.Message{u, calls, r1}, "tool:y:none assistant::", true},
+		{"later result only", []store.Message{u, calls, r2}, "tool:x:unknown assistant::", true},
+		{"one result of two calls of one id", []store.Message{u, twins, r1}, "tool:x:unknown assistant::", true},
+		{"all results", []store.Message{u, calls, r1, r2}, "assistant::", true},
+		{"older open calls are not touched", []store.Message{u, calls, a}, "", false},
+		{"a stray result after the reply", []store.Message{u, a, r1}, "", false},
 	} {
-		for resume, want := range map[bool]string{false: c.next, true: c.resume} {
-			var got []string
-			for _, m := range repair(c.rows, resume) {
-				got = append(got, m.Role+":"+m.ToolName+":"+m.EffectDisposition)
-			}
-			if s := strings.Join(got, " "); s != want {
-				t.Errorf("%s, resume %v: %q, want %q", c.name, resume, s, want)
-			}
+		var got []string
+		for _, m := range repair(c.rows, func(call llm.ToolCall) bool { return call.Name == "y" }) {
+			got = append(got, m.Role+":"+m.ToolName+":"+m.EffectDisposition)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: %q, want %q", c.name, s, c.want)
 		}
 		if resumable(c.rows) != c.unfinished {
 			t.Errorf("%s: resumable %v", c.name, !c.unfinished)
@@ -113,5 +113,28 @@ func TestCallsRoundTrip(t *testing.T) {
 func TestAPIContentGoesToTheModel(t *testing.T) {
 	if m := message(store.Message{Role: "user", Content: "shown", APIContent: "sent"}); m.Content != "sent" {
 		t.Fatal(m.Content)
+	}
+}
+
+// TestSteerable is the truth table of where a steer may stand (P-35 to P-37).
+func TestSteerable(t *testing.T) {
+	row := map[byte]store.Message{
+		'u': {Role: "user"}, 's': {Role: "user", DisplayKind: "steer"}, 'p': {Role: "user", DisplayKind: "peer_message"},
+		'a': {Role: "assistant", ToolCalls: []byte(`[{"id":"1"}]`)}, 't': {Role: "tool"},
+	}
+	for rows, want := range map[string]bool{
+		"": false, "u": false, "uat": true, "uatt": true,
+		"uats": true, "uatp": true, "uatsp": true, // behind what was put in before
+		"uatau":  false, // PA-30: results only in an earlier turn
+		"uataup": false, "uatauat": true,
+		"uata": false, "ua": false, "up": false, "s": false,
+	} {
+		var in []store.Message
+		for _, c := range []byte(rows) {
+			in = append(in, row[c])
+		}
+		if got := steerable(in); got != want {
+			t.Errorf("P-35 %q: %v", rows, got)
+		}
 	}
 }

@@ -17,6 +17,8 @@ type Store interface {
 	Append(ctx context.Context, sessionID string, msgs ...store.Message) ([]store.Message, error)
 	Messages(ctx context.Context, sessionID string) ([]store.Message, error)
 	AddUsage(ctx context.Context, sessionID string, u store.Usage) error
+	Rewind(ctx context.Context, sessionID string, from int64) (rows int64, err error)
+	Entitle(ctx context.Context, id, title, source string) (stored string, ok bool, err error)
 }
 
 // Tools is what a turn needs of the profile's tools; *tools.Set implements it.
@@ -42,13 +44,22 @@ type Turn struct {
 
 	// UserText is what was said.
 	UserText string
+	// TitleFrom is the part of UserText that a title is made from; "" is all of it.
+	TitleFrom string
+	// Inject goes into every request of this turn, behind everything else, and is never stored (L4).
+	Inject []string
 	// PlatformMessageID is the platform's id of it, for redelivery checks.
 	PlatformMessageID string
 	// Resume continues an unfinished turn from its stored rows instead of adding UserText.
 	Resume bool
 
+	// Retry takes back what was said last, with everything after it, and says it again.
+	Retry bool
+
 	// Approve asks the session's person; nil when nobody can be asked.
 	Approve tools.ApproveFunc
+	// Steering takes what is said to the turn while it runs; nil when nobody can say anything. Run closes it.
+	Steering *Steering
 }
 
 // Result is a finished turn. After an error it holds what was spent until then.
@@ -63,6 +74,10 @@ type Result struct {
 	Usage      llm.Usage
 	ModelCalls int
 	ToolCalls  int
+	// PendingSteer is what was said to the turn and found no place in it: it is the caller's to say again (P-36).
+	PendingSteer string
+	// TitleDue says that the session wants the model's title now: see Loop.Title.
+	TitleDue bool
 }
 
 // EventKind names what an Event reports.
@@ -70,16 +85,24 @@ type EventKind string
 
 // The events of a turn, in the order they can first occur.
 const (
+	// EventTitle says that the session got its immediate title.
+	EventTitle EventKind = "title"
 	// EventText and EventReasoning carry a piece of the answer in Text.
 	EventText      EventKind = "text"
 	EventReasoning EventKind = "reasoning"
 	// EventRetry says that the model call failed and is tried again: text since the last tool or the start is void.
 	EventRetry EventKind = "retry"
+	// EventFallback says, once per turn and route, that another model answers than the first one, and why.
+	EventFallback EventKind = "fallback"
 	// EventUsage carries what one model call consumed.
 	EventUsage EventKind = "usage"
 	// EventToolStart comes before a tool runs, its assistant row being stored; EventToolEnd after its result is stored.
 	EventToolStart EventKind = "tool_start"
 	EventToolEnd   EventKind = "tool_end"
+	// EventSteer comes after what was said to the running turn, in Text, is stored in it.
+	EventSteer EventKind = "steer"
+	// EventCompacted says that earlier rows of the session were replaced by a summary.
+	EventCompacted EventKind = "compacted"
 	// EventApproval comes before a person is asked, EventApprovalDone after the answer.
 	EventApproval     EventKind = "approval"
 	EventApprovalDone EventKind = "approval_done"
@@ -96,7 +119,10 @@ type Event struct {
 	Tool      *ToolEvent
 	Approval  *ApprovalEvent
 	Retry     *llm.Retry
+	Fallback  *llm.Fallback
 	Usage     *llm.Usage
+	Title     *TitleEvent
+	Compacted *Compacted
 	Result    *Result
 	Err       *Error
 }

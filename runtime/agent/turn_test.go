@@ -51,7 +51,7 @@ func TestTurnWithTool(t *testing.T) {
 			kinds = append(kinds, string(e.Kind))
 		}
 	}
-	if k := strings.Join(kinds, " "); k != "reasoning usage tool_start tool_end text usage done" {
+	if k := strings.Join(kinds, " "); k != "title reasoning usage tool_start tool_end text usage done" {
 		t.Fatalf("events %s", k)
 	}
 	if last := b.events[len(b.events)-1]; last.Result.Reply != got.Reply || last.SessionID != "s" {

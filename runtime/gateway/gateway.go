@@ -20,6 +20,7 @@ import (
 	"hermes.dev/hermes/runtime/localapi"
 	"hermes.dev/hermes/runtime/node"
 	"hermes.dev/hermes/runtime/profile"
+	"hermes.dev/hermes/runtime/tools"
 )
 
 // closeMargin is what a stop may take beyond the drain: closing stores and sockets.
@@ -47,6 +48,9 @@ type Options struct {
 	Supervisor host.Supervisor
 	// Revision of the code.
 	Revision string
+	// Orphans of this process, which ends them all when the gateway stops; nil when the process is not the
+	// gateway's alone.
+	Orphans *tools.Orphans
 	// Argv of the process, for the pid record.
 	Argv  []string
 	Clock profile.Clock
@@ -85,10 +89,11 @@ func Run(ctx context.Context, o Options) error {
 	if err := g.open(); err != nil {
 		return err
 	}
-	var recorder sync.WaitGroup
-	recorder.Go(func() { g.recordServed(ctx) })
+	var background sync.WaitGroup
+	background.Go(func() { g.recordServed(ctx) })
+	background.Go(func() { o.Orphans.Run(ctx) })
 	g.serve(ctx)
-	recorder.Wait()
+	background.Wait()
 	return g.shutdown()
 }
 
@@ -131,7 +136,7 @@ func (g *gateway) open() error {
 	o := g.o
 	previous, _ := host.ReadState(o.Home)
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
-	g.profiles = newProfiles(o.RunID, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
+	g.profiles = newProfiles(o.RunID, o.Orphans, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
 	api, err := localapi.Serve(localapi.Config{
 		Home: o.Home, TempDir: o.TempDir, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})
@@ -252,8 +257,16 @@ func (g *gateway) shutdown() error {
 		g.o.Log.Info("drain timeout: interrupting turns in flight", "turns", left)
 	}
 	err := g.closeAll()
+	g.endFamily()
 	g.writeState("stopped")
 	return err
+}
+
+// endFamily ends whatever the tools of any profile have left running. Implements guarantee G9.
+func (g *gateway) endFamily() {
+	if killed, left := g.o.Orphans.EndAll(); killed+left > 0 {
+		g.o.Log.Info("ended processes that tools had left running", "ended", killed, "left", left)
+	}
 }
 
 // closeAll closes what was opened.

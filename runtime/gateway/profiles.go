@@ -15,11 +15,13 @@ import (
 	"hermes.dev/hermes/runtime/node"
 	"hermes.dev/hermes/runtime/profile"
 	"hermes.dev/hermes/runtime/store"
+	"hermes.dev/hermes/runtime/tools"
 )
 
 // profiles is the set of open profiles of this process.
 type profiles struct {
 	runID     string
+	orphans   *tools.Orphans
 	transport http.RoundTripper
 	clock     profile.Clock
 	log       logr.Logger
@@ -28,6 +30,8 @@ type profiles struct {
 	inventory *store.Inventory
 	// checks bounds how many stores are opened at once to see whether they are sound.
 	checks chan struct{}
+	// backupGate bounds how many scheduled backups run at once: they may all be due at the same moment.
+	backupGate chan struct{}
 
 	// ctx ends when the process stops; what runs in the background ends with it.
 	ctx        context.Context
@@ -42,13 +46,13 @@ type profiles struct {
 
 var _ node.Profiles = (*profiles)(nil)
 
-func newProfiles(runID string, transport http.RoundTripper, clk profile.Clock, m *metrics, log logr.Logger) *profiles {
+func newProfiles(runID string, orphans *tools.Orphans, transport http.RoundTripper, clk profile.Clock, m *metrics, log logr.Logger) *profiles {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &profiles{
 		cancel: cancel,
-		runID:  runID, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
+		runID:  runID, orphans: orphans, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
 		inventory: store.NewInventory(clk),
-		changes:   make(chan string), checks: make(chan struct{}, 2),
+		changes:   make(chan string), checks: make(chan struct{}, 2), backupGate: make(chan struct{}, 1),
 		open: map[string]*profile.Runtime{}, pending: map[string]bool{}, signal: make(chan struct{}, 1),
 	}
 	p.background.Go(p.announce)
@@ -70,9 +74,11 @@ func (p *profiles) Open(_ context.Context, paths home.Paths) error {
 	p.mu.Unlock()
 	if ok {
 		r.Reload()
+		r.ScheduleBackups()
 		return nil
 	}
 	p.checkStore(r)
+	r.ScheduleBackups()
 	return nil
 }
 
@@ -82,7 +88,8 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Paths: paths, RunID: p.runID, Transport: p.transport, Clock: p.clock, Inventory: p.inventory,
 		Log:     p.log.WithValues("profile", name),
 		Changed: func() { p.changed(name) },
-		Observe: p.metrics.turn,
+		Observe: p.metrics.turn, BackupGate: p.backupGate,
+		Orphans: p.orphans,
 	})
 }
 
@@ -122,7 +129,7 @@ func (p *profiles) Health(name string) (node.Health, bool) {
 		return node.Health{}, false
 	}
 	h := r.Health()
-	return node.Health{Reason: h.Reason, Message: h.Message, Store: h.Store}, true
+	return node.Health{Reason: h.Reason, Message: h.Message, Store: h.Store, Backup: (*node.BackupHealth)(h.Backup)}, true
 }
 
 // Served implements node.Profiles.

@@ -92,9 +92,10 @@ func Reason(err error) string {
 		large    *ErrTooLarge
 		conflict *ErrFileConflict
 		inUse    *ErrHomeInUse
+		onDisk   *ErrConfigUnreadable
 	)
 	switch {
-	case errors.As(err, &config):
+	case errors.As(err, &config), errors.As(err, &onDisk):
 		return v1alpha1.ReasonConfigInvalid
 	case errors.As(err, &path):
 		return v1alpha1.ReasonPathInvalid

@@ -110,6 +110,13 @@ func removable(paths Paths, prior *record, home *os.Root) ([]string, error) {
 		return names, nil
 	}
 	names := slices.Concat(rootFiles, rootDirs)
+	for _, kept := range []string{"state.db.before-restore-*", ".hermes-restore*"} { // copies of the store that a restore made
+		found, err := fs.Glob(home.FS(), kept)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, found...)
+	}
 	t := prior.tree(homeTree)
 	for _, rel := range sortedKeys(t.Files) {
 		if t.Files[rel].State == stateOwned {

@@ -58,7 +58,7 @@ func TestRemove_DefaultProfileKeepsTheRoot(t *testing.T) {
 		mustWrite(t, filepath.Join(root, name), "keep")
 		kept[name] = "keep"
 	}
-	for _, name := range []string{"state.db", "state.db-wal", "cron/jobs.json"} {
+	for _, name := range []string{"state.db", "state.db-wal", "cron/jobs.json", "state.db.before-restore-20260102T030000.000Z", ".hermes-restore.lock"} {
 		mustWrite(t, filepath.Join(root, name), "x")
 	}
 	before := tree(t, filepath.Join(root, "profiles"))
@@ -73,7 +73,7 @@ func TestRemove_DefaultProfileKeepsTheRoot(t *testing.T) {
 			t.Errorf("%s went", name)
 		}
 	}
-	for _, name := range []string{"config.yaml", ".env", "SOUL.md", ".managed", "state.db", "state.db-wal", "cron", "memories", "notes/n.md", recordName} {
+	for _, name := range []string{"config.yaml", ".env", "SOUL.md", ".managed", "state.db", "state.db-wal", "cron", "memories", "notes/n.md", recordName, "state.db.before-restore-20260102T030000.000Z", ".hermes-restore.lock"} {
 		if exists(filepath.Join(root, name)) {
 			t.Errorf("%s is still there", name)
 		}

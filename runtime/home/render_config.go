@@ -12,7 +12,9 @@ func (r *renderer) config() error {
 	c := typedConfig{keys: map[string]any{}, fields: map[string]string{}}
 	r.modelConfig(&c)
 	r.toolConfig(&c)
-	r.behaviourConfig(&c)
+	if err := r.behaviourConfig(&c); err != nil {
+		return err
+	}
 	if err := r.mcpConfig(&c); err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func (r *renderer) toolConfig(c *typedConfig) {
 	c.setList("spec.skills", s.Skills, "skills", "enabled")
 }
 
-func (r *renderer) behaviourConfig(c *typedConfig) {
+func (r *renderer) behaviourConfig(c *typedConfig) error {
 	s := r.spec
 	if s.Cron != nil {
 		c.setText("spec.cron.timezone", s.Cron.Timezone, "timezone")
@@ -79,11 +81,15 @@ func (r *renderer) behaviourConfig(c *typedConfig) {
 			c.set("spec.cron.catchUpMissed", *s.Cron.CatchUpMissed, "cron", "catch_up_missed")
 		}
 	}
+	if err := r.backupConfig(c); err != nil {
+		return err
+	}
 	c.setText("spec.approvals.mode", strings.ToLower(string(s.Approvals.Mode)), "approvals", "mode")
 	c.setList("spec.approvals.allow", s.Approvals.Allow, "approvals", "allow")
 	if s.Peers != nil {
 		c.setList("spec.peers.allow", s.Peers.Allow, "peers", "allow")
 	}
+	return nil
 }
 
 // mcpConfig renders spec.mcpServers with the keys of N-5. Values by reference go to .env and are named here as

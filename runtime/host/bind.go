@@ -11,35 +11,35 @@ import (
 	"sync"
 )
 
-// boundSocket is a listening socket at its address, with the pointer file when the address is not in the home.
-type boundSocket struct {
+// BoundSocket is a listening socket at its address, with the pointer file when the address has one.
+type BoundSocket struct {
 	address  SocketAddress
 	listener *net.UnixListener
 	info     fs.FileInfo
 	closed   *sync.Once
 }
 
-// bindSocket listens at the address and replaces whatever is left there. The socket is created in a private directory,
+// Bind listens at the address and replaces whatever is left there: call it only while holding the home's lock. The socket is created in a private directory,
 // made owner-only and then moved into place: nobody else can connect at any instant, and the process-wide umask, which
 // would race with every other goroutine that creates files, is left alone.
 // Implements G-241.
-func bindSocket(address SocketAddress) (boundSocket, error) {
+func Bind(address SocketAddress) (BoundSocket, error) {
 	private, err := os.MkdirTemp(filepath.Dir(address.Path), ".gw")
 	if err != nil {
-		return boundSocket{}, err
+		return BoundSocket{}, err
 	}
 	defer os.RemoveAll(private)
 	temp := filepath.Join(private, "s")
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"})
 	if err != nil {
-		return boundSocket{}, err
+		return BoundSocket{}, err
 	}
 	listener.SetUnlinkOnClose(false)
 	info, err := place(temp, address)
 	if err != nil {
-		return boundSocket{}, errors.Join(err, listener.Close())
+		return BoundSocket{}, errors.Join(err, listener.Close())
 	}
-	return boundSocket{address: address, listener: listener, info: info, closed: new(sync.Once)}, nil
+	return BoundSocket{address: address, listener: listener, info: info, closed: new(sync.Once)}, nil
 }
 
 // place moves a bound socket to its address and writes the pointer.
@@ -63,10 +63,19 @@ func place(temp string, address SocketAddress) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// close stops listening and removes socket and pointer unless a later gateway has put its own there.
-func (b boundSocket) close() (err error) {
+// Path returns the address that is bound.
+func (b BoundSocket) Path() string { return b.address.Path }
+
+// Listener accepts the connections; closing it leaves the files, which is for Close.
+func (b BoundSocket) Listener() *net.UnixListener { return b.listener }
+
+// Close stops listening and removes socket and pointer unless a later gateway has put its own there. Closing twice, or
+// after the listener, is harmless.
+func (b BoundSocket) Close() (err error) {
 	b.closed.Do(func() {
-		err = b.listener.Close()
+		if err = b.listener.Close(); errors.Is(err, net.ErrClosed) {
+			err = nil
+		}
 		now, statErr := os.Lstat(b.address.Path)
 		if statErr != nil || !os.SameFile(b.info, now) {
 			return

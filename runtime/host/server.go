@@ -34,7 +34,7 @@ const maxConnections = 64
 // Server is a bound control socket. One goroutine accepts; each connection has its own.
 type Server struct {
 	cfg    ServerConfig
-	socket boundSocket
+	socket BoundSocket
 	cancel context.CancelFunc
 	ctx    context.Context
 	slots  chan struct{}
@@ -54,7 +54,7 @@ func Serve(cfg ServerConfig) (*Server, error) {
 	if cfg.WriteTimeout <= 0 {
 		cfg.WriteTimeout = RequestTimeout
 	}
-	socket, err := bindSocket(SocketPath(cfg.Home, cfg.TempDir))
+	socket, err := Bind(SocketPath(cfg.Home, cfg.TempDir))
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
@@ -72,7 +72,7 @@ func (s *Server) Path() string { return s.socket.address.Path }
 // Implements G-241.
 func (s *Server) Close() error {
 	s.cancel()
-	err := s.socket.close()
+	err := s.socket.Close()
 	s.done.Wait()
 	return err
 }

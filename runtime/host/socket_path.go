@@ -31,17 +31,27 @@ type SocketAddress struct {
 // /tmp when only that is short enough, under a name derived from the home.
 // Implements G-240.
 func SocketPath(home, tempDir string) SocketAddress {
-	direct := filepath.Join(home, SocketFileName)
+	path, inHome := PlaceSocket(home, tempDir, SocketFileName, "hermes-gw-")
+	if inHome {
+		return SocketAddress{Path: path}
+	}
+	return SocketAddress{Path: path, Pointer: filepath.Join(home, PointerFileName)}
+}
+
+// PlaceSocket finds a path of at most 100 bytes for a socket of a home: file in the home itself, else a name with the
+// prefix that is derived from the home, in tempDir or, when only that is short enough, in /tmp.
+func PlaceSocket(home, tempDir, file, prefix string) (path string, inHome bool) {
+	direct := filepath.Join(home, file)
 	if len(direct) <= maxSocketPathBytes {
-		return SocketAddress{Path: direct}
+		return direct, true
 	}
 	sum := sha256.Sum256([]byte(HomeKey(home)))
-	name := "hermes-gw-" + hex.EncodeToString(sum[:])[:16] + ".sock"
-	path := filepath.Join(tempDir, name)
+	name := prefix + hex.EncodeToString(sum[:])[:16] + ".sock"
+	path = filepath.Join(tempDir, name)
 	if tempDir == "" || len(path) > maxSocketPathBytes {
 		path = filepath.Join("/tmp", name)
 	}
-	return SocketAddress{Path: path, Pointer: filepath.Join(home, PointerFileName)}
+	return path, false
 }
 
 // maxPointerBytes bounds the pointer file's content, one path.

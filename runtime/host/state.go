@@ -79,11 +79,12 @@ func PlatformKey(profile, platform string) string {
 	return profile + ":" + platform
 }
 
-// StaleAt reports whether the record is too old, or its time unreadable, to say anything about liveness.
+// StaleAt reports whether the record is too old, from the future (the clock was set back), or its time unreadable, to
+// say anything about liveness.
 // Implements G-214.
 func (s RuntimeState) StaleAt(now time.Time) bool {
 	written, err := time.Parse(time.RFC3339Nano, s.UpdatedAt)
-	return err != nil || now.Sub(written) > StateStaleAfter
+	return err != nil || now.Sub(written).Abs() > StateStaleAfter
 }
 
 // ParseState reads a state record. ok is false when the content is none, which counts as stale.

@@ -18,49 +18,36 @@ func (c *Client) readStream(body io.Reader, w *watchdog, emit func(Delta)) (Resp
 	host := c.o.Route.Host()
 	dec := sse.NewDecoder(body, maxEvent)
 	w.sawContent(c.o.Timeouts.Content)
-	var a assembler
+	a := c.o.Route.wire().answer(host)
 	for {
 		event, err := dec.Next()
-		data := event.Data
 		switch {
 		case errors.Is(err, io.EOF):
-			return a.response(host, false)
+			return a.response(false)
 		case errors.Is(err, sse.ErrTooLarge):
 			return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "an event of the answer is larger than %d bytes", maxEvent)
 		case err != nil:
 			if a.finished() {
-				return a.response(host, false) // only the epilogue is missing
+				return a.response(false) // only the epilogue is missing
 			}
 			return Response{}, err
-		case len(bytes.TrimSpace(data)) == 0:
+		case len(bytes.TrimSpace(event.Data)) == 0:
 			continue // keepalive (L9)
-		case string(bytes.TrimSpace(data)) == "[DONE]":
-			return a.response(host, true)
 		}
-		content, err := c.addEvent(&a, data, emit)
+		seen, err := a.event(event.Name, event.Data, emit)
 		if err != nil {
 			return Response{}, err
 		}
-		if content {
-			w.sawContent(c.o.Timeouts.Content)
-		}
-		if err := a.tooLarge(host); err != nil {
+		if err := tooLarge(a, host); err != nil {
 			return Response{}, err
 		}
+		switch seen {
+		case sawEnd:
+			return a.response(true)
+		case sawContent:
+			w.sawContent(c.o.Timeouts.Content)
+		}
 	}
-}
-
-func (c *Client) addEvent(a *assembler, data []byte, emit func(Delta)) (bool, error) {
-	var chunk wireChunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
-		e := newError(ReasonServerError, CodeStreamMalformed, c.o.Route.Host(), "an event of the answer is not valid JSON: %v", err)
-		e.Err = err
-		return false, e
-	}
-	if chunk.Error != nil {
-		return false, c.bodyError(chunk.Error)
-	}
-	return a.add(&chunk, emit), nil
 }
 
 // readWhole reads an answer that came in one piece and reports it as one delta.
@@ -73,35 +60,42 @@ func (c *Client) readWhole(body io.Reader, emit func(Delta)) (Response, error) {
 	if len(b) > maxAnswer {
 		return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
 	}
-	var a assembler
-	if _, err := c.addEvent(&a, b, emit); err != nil {
+	a := c.o.Route.wire().answer(host)
+	if err := a.whole(b, emit); err != nil {
 		return Response{}, err
 	}
-	if err := a.tooLarge(host); err != nil {
+	if err := tooLarge(a, host); err != nil {
 		return Response{}, err
 	}
-	return a.response(host, true)
+	return a.response(true)
 }
 
 // tooLarge is the error of an answer that has grown beyond what anybody can have asked for, or nil.
-func (a *assembler) tooLarge(host string) error {
-	switch {
-	case a.size() > maxAnswer:
+func tooLarge(a answer, host string) error {
+	switch bytes, calls := a.size(); {
+	case bytes > maxAnswer:
 		return newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
-	case len(a.calls) > maxCalls:
+	case calls > maxCalls:
 		return newError(ReasonServerError, CodeResponseTooLarge, host, "the answer calls more than %d tools at once", maxCalls)
 	}
 	return nil
 }
 
 // bodyError is an error object inside an answer whose status said that all is well.
-func (c *Client) bodyError(w *wireError) *Error {
+func bodyError(w *wireError, host string) *Error {
 	v := Classify(Failure{Code: w.code(), Type: w.Type, Message: w.Message})
-	return &Error{Verdict: v, Code: firstOf(w.code(), w.Type), Host: c.o.Route.Host(), Message: clip(w.Message, maxErrorText)}
+	return &Error{Verdict: v, Code: firstOf(w.code(), w.Type), Host: host, Message: clip(w.Message, maxErrorText)}
+}
+
+// malformed is the error of an event, or an answer, that is not what the protocol says.
+func malformed(host string, err error) *Error {
+	e := newError(ReasonServerError, CodeStreamMalformed, host, "an event of the answer is not valid JSON: %v", err)
+	e.Err = err
+	return e
 }
 
 // statusError explains an answer that is not a 200.
-func (c *Client) statusError(ctx, parent context.Context, key string, h *http.Response, body io.Reader) error {
+func (c *Client) statusError(parent context.Context, req Request, key string, h *http.Response, body io.Reader) error {
 	host := c.o.Route.Host()
 	if h.StatusCode >= 300 && h.StatusCode < 400 {
 		e := newError(ReasonFormat, CodeRedirect, host, "redirects to %s, which is not followed: put the final address into the base URL", redirectHost(h))
@@ -112,7 +106,7 @@ func (c *Client) statusError(ctx, parent context.Context, key string, h *http.Re
 	if err != nil && parent.Err() != nil {
 		return context.Cause(parent)
 	}
-	f := Failure{Status: h.StatusCode, HTML: mediaType(h.Header) == "text/html"}
+	f := Failure{Status: h.StatusCode, HTML: mediaType(h.Header) == "text/html", Large: c.large(req), Thinks: thinks(req)}
 	f.Code, f.Type, f.Message = parseErrorBody(b)
 	wait := RetryAfter(h.Header, c.o.Clock.Now())
 	f.ResetKnown = wait > 0

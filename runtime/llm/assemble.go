@@ -1,17 +1,46 @@
 package llm
 
 import (
-	"fmt"
+	"bytes"
+	"encoding/json"
 	"strings"
 )
 
-// assembler puts the chunks of a stream together. It never gives out a message that is not complete.
+// assembler puts the chunks of a chat completions stream together.
 type assembler struct {
+	host                     string
 	text, reasoning, refusal strings.Builder
 	calls                    []*callParts
 	byIndex                  map[int]*callParts
 	finish, model            string
 	usage                    Usage
+	native                   chatNative
+}
+
+var _ answer = (*assembler)(nil)
+
+// event implements answer.
+func (a *assembler) event(_ string, data []byte, emit func(Delta)) (sighting, error) {
+	if string(bytes.TrimSpace(data)) == "[DONE]" {
+		return sawEnd, nil
+	}
+	var chunk wireChunk
+	if err := json.Unmarshal(data, &chunk); err != nil {
+		return sawNothing, malformed(a.host, err)
+	}
+	if chunk.Error != nil {
+		return sawNothing, bodyError(chunk.Error, a.host)
+	}
+	if a.add(&chunk, emit) {
+		return sawContent, nil
+	}
+	return sawNothing, nil
+}
+
+// whole implements answer: the object of an answer in one piece differs from an event only in names.
+func (a *assembler) whole(data []byte, emit func(Delta)) error {
+	_, err := a.event("", data, emit)
+	return err
 }
 
 type callParts struct {
@@ -51,6 +80,7 @@ func (a *assembler) addDelta(d *wireDelta, emit func(Delta)) bool {
 		emit(Delta{Reasoning: r})
 		content = true
 	}
+	a.native.add(d)
 	if d.Content != "" {
 		a.text.WriteString(d.Content)
 		emit(Delta{Text: d.Content})
@@ -99,58 +129,38 @@ func (a *assembler) addCall(w *wireCall, position int, emit func(Delta)) {
 	}
 }
 
-// size is how many bytes the answer has so far.
-func (a *assembler) size() int {
-	n := a.text.Len() + a.reasoning.Len() + a.refusal.Len()
+// size implements answer.
+func (a *assembler) size() (bytes, calls int) {
+	n := a.native.size() + a.text.Len() + a.reasoning.Len() + a.refusal.Len()
 	for _, c := range a.calls {
 		n += c.args.Len() + len(c.name) + 64
 	}
-	return n
+	return n, len(a.calls)
 }
 
-// finished reports whether the server said that the answer is complete.
+// finished implements answer.
 func (a *assembler) finished() bool { return a.finish != "" }
 
-// response gives the finished answer, or the error of an answer that says nothing. done is true when the server ended
-// the stream properly although it named no finish reason.
-func (a *assembler) response(host string, done bool) (Response, error) {
-	if !a.finished() && !done {
-		return Response{}, newError(ReasonTimeout, CodeStreamTruncated, host, "the answer ended before it was complete")
-	}
+// response implements answer.
+func (a *assembler) response(done bool) (Response, error) {
 	m := Message{Role: RoleAssistant, Content: a.text.String(), Reasoning: a.reasoning.String(), ToolCalls: a.toolCalls()}
 	if m.Content == "" && a.refusal.Len() > 0 {
 		m.Content = a.refusal.String()
 	}
-	if m.Content == "" && len(m.ToolCalls) == 0 {
-		switch {
-		case a.finish == FinishContentFilter:
-			return Response{}, newError(ReasonContentPolicy, FinishContentFilter, host, "the provider's safety filter withheld the answer")
-		case m.Reasoning != "":
-			return Response{}, newError(ReasonIncomplete, a.finish, host, "the model only thought and gave no answer (finish reason %q)", a.finish)
-		}
-		return Response{}, newError(ReasonServerError, CodeEmptyResponse, host, "the answer is empty")
-	}
-	finish := a.finish
-	if finish == "" {
-		finish = FinishStop
-	}
-	return Response{Message: m, FinishReason: finish, Usage: a.usage, Model: a.model}, nil
+	m.Native = a.native.encode(a.host)
+	r := Response{Message: m, FinishReason: a.finish, Usage: a.usage, Model: a.model}
+	return conclude(r, a.host, done)
 }
 
 // toolCalls gives the calls with ids that are present and unique, which history needs and not every server provides.
 func (a *assembler) toolCalls() []ToolCall {
 	var out []ToolCall
-	seen := map[string]bool{}
-	for i, p := range a.calls {
+	ids := callIDs{}
+	for _, p := range a.calls {
 		if p.name == "" && p.args.Len() == 0 {
 			continue
 		}
-		id := p.id
-		for n := i; id == "" || seen[id]; n++ {
-			id = fmt.Sprintf("call_%d", n)
-		}
-		seen[id] = true
-		out = append(out, ToolCall{ID: id, Name: p.name, Arguments: p.args.String()})
+		out = append(out, ToolCall{ID: ids.next(p.id), Name: p.name, Arguments: p.args.String()})
 	}
 	return out
 }

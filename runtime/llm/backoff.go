@@ -45,10 +45,15 @@ func (p Policy) Backoff(n int, e *Error, random float64) time.Duration {
 type action int
 
 const (
-	giveUp    action = iota
-	waitSame         // the same key again after a wait
-	rotateNow        // another key at once
+	giveUp     action = iota
+	waitSame          // the same key again after a wait
+	rotateNow         // another key at once
+	rebuildNow        // the same key on a connection of its own after a wait
+	rewritten         // the request was changed and goes out at once
 )
+
+// staleAttempts is how many attempts in a row may wait in vain for an answer before the route is left.
+const staleAttempts = 2
 
 // tried is what one request has been through so far.
 type tried struct {
@@ -56,9 +61,33 @@ type tried struct {
 	waited  time.Duration // their sum
 	limited int           // rate limits in a row on the current key
 	fresh   int           // keys of the list this request has not used up yet, without the current one
+	stale   int           // attempts in a row that ended in silence
+	rebuilt bool          // the connections were made anew already
 }
 
-// decide is the rule of what follows a failure. Implements L17 and L20.
+// WithFallback bounds the waits of a route that another one stands behind: a person waits for an answer, not for a
+// server.
+func (p Policy) WithFallback() Policy {
+	p.MaxWait = min(p.MaxWait, fallbackWait)
+	return p
+}
+
+// fallbackWait bounds the sum of the waits before a fallback.
+const fallbackWait = 60 * time.Second
+
+// rebuildWait is the wait before the connections are made anew after n retries: min(3+n, 8) seconds, and never more
+// than the policy's cap. Implements the rebuild of L16.
+func (p Policy) rebuildWait(n int) time.Duration {
+	return min(time.Duration(min(3+n, 8))*time.Second, p.Cap)
+}
+
+// isStale reports whether an attempt ended in silence.
+func isStale(e *Error) bool { return e.Code == CodeFirstByteTimeout || e.Code == CodeIdleTimeout }
+
+// onTheWire reports whether a failure is one of the connection, which a connection of its own may cure.
+func onTheWire(e *Error) bool { return e.Reason == ReasonTimeout && e.Status == 0 && !turnedAway(e) }
+
+// decide is the rule of what follows a failure. Implements L16 up to the fallback, L17 and L20.
 func (p Policy) decide(t tried, e *Error, random float64) (action, time.Duration) {
 	if e.Rotate && t.fresh > 0 {
 		first := e.Reason == ReasonRateLimit && t.limited <= 1 && !hasAny(lower(e.Message), usageLimitWords)
@@ -66,8 +95,14 @@ func (p Policy) decide(t tried, e *Error, random float64) (action, time.Duration
 			return rotateNow, 0
 		}
 	}
-	if !e.RepeatHelps() || t.retries >= p.MaxRetries {
+	switch {
+	case !e.RepeatHelps():
 		return giveUp, 0
+	case t.retries >= p.MaxRetries:
+		if p.MaxRetries == 0 || t.rebuilt || !onTheWire(e) {
+			return giveUp, 0
+		}
+		return rebuildNow, p.rebuildWait(t.retries)
 	}
 	if turnedAway(e) {
 		p.MaxWait, p.Base, p.Cap = min(p.MaxWait, turnedAwayWait), min(p.Base, turnedAwayWait/6), min(p.Cap, turnedAwayWait/3)

@@ -16,10 +16,15 @@ type Failure struct {
 	ResetKnown bool
 	// Transport is the network error when there was no answer.
 	Transport error
+	// Large is true when the request fills most of the model's window, as far as that is known: a bare refusal or a
+	// disconnect then means that it is too long.
+	Large bool
+	// Thinks is true for a model that thinks before it answers: a disconnect is then a wait that was too long.
+	Thinks bool
 }
 
 // Classify decides the reason of a failure. It is pure; the order of its stages is the rule, because one answer often
-// fits several rows. Implements L22 and L26 for OpenAI-compatible servers.
+// fits several rows. Implements L22 and L26 for both dialects.
 func Classify(f Failure) Verdict {
 	msg := strings.ToLower(f.Message)
 	code := strings.ToLower(f.Code)
@@ -31,7 +36,13 @@ func Classify(f Failure) Verdict {
 		return verdict(ReasonContentPolicy)
 	}
 	if f.Transport != nil && f.Status == 0 {
+		if f.Large && !f.Thinks && isDisconnect(f.Transport) {
+			return verdict(ReasonContextOverflow)
+		}
 		return classifyTransport(f.Transport)
+	}
+	if v, ok := classifyShape(f.Status, code, msg); ok {
+		return v
 	}
 	if v, ok := classifyStatus(f, code, msg); ok {
 		return v
@@ -43,6 +54,37 @@ func Classify(f Failure) Verdict {
 		return v
 	}
 	return verdict(ReasonUnknown)
+}
+
+// classifyShape is the stage of shapes that mean one thing whatever the status: refusals of what goes back to the
+// server, of images, and of tiers.
+func classifyShape(status int, code, msg string) (Verdict, bool) {
+	if status >= 500 {
+		return Verdict{}, false
+	}
+	for _, w := range []struct {
+		words  []string
+		reason Reason
+	}{
+		{longTierWords, ReasonLongContextTier},
+		{encryptedWords, ReasonEncryptedContent},
+		{signatureWords, ReasonThinkingSignature},
+		{mandatoryWords, ReasonReasoningMandatory},
+		{imageSizeWords, ReasonImageTooLarge},
+		{imageDataWords, ReasonImageCorrupt},
+		{permanentWords, ReasonAuthPermanent},
+	} {
+		if hasAny(msg, w.words) {
+			return verdict(w.reason), true
+		}
+	}
+	if code == "invalid_encrypted_content" || status < 500 && refusesFields(msg) {
+		return verdict(ReasonEncryptedContent), true
+	}
+	if (status == http.StatusBadRequest || status == http.StatusForbidden) && hasAny(msg, longBetaWords) {
+		return verdict(ReasonLongContextBeta), true
+	}
+	return Verdict{}, false
 }
 
 // classifyStatus is the HTTP status stage of L22; statuses it does not know fall through to codes and wording.
@@ -66,7 +108,7 @@ func classifyStatus(f Failure, code, msg string) (Verdict, bool) {
 	case s == http.StatusTooManyRequests:
 		return classifyTooMany(code, msg), true
 	case s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:
-		return classifyBadRequest(code, msg), true
+		return classifyBadRequest(f, code, msg), true
 	case s == http.StatusServiceUnavailable || s == 529:
 		return verdict(ReasonOverloaded), true
 	case s >= 500:
@@ -131,8 +173,10 @@ func classifyTooMany(code, msg string) Verdict {
 	return verdict(ReasonRateLimit)
 }
 
-func classifyBadRequest(code, msg string) Verdict {
+func classifyBadRequest(f Failure, code, msg string) Verdict {
 	switch {
+	case hasAny(msg, injectedWords), hasAny(msg, emptyWords):
+		return verdict(ReasonServerError) // the route's own doing
 	case isBilling(code, msg):
 		return verdict(ReasonBilling)
 	case hasAny(msg, toolJSONWords):
@@ -157,8 +201,19 @@ func classifyBadRequest(code, msg string) Verdict {
 		return verdict(ReasonOverloaded)
 	case hasAny(msg, rateWords):
 		return verdict(ReasonRateLimit)
+	case f.Large && bare(msg):
+		return verdict(ReasonContextOverflow)
 	}
 	return verdict(ReasonFormat)
+}
+
+// bare reports whether the text of a 400 says no more than its status.
+func bare(msg string) bool {
+	switch strings.Trim(msg, " .!\"") {
+	case "", "error", "bad request", "invalid request", "invalid_request_error", "400 bad request":
+		return true
+	}
+	return false
 }
 
 // classifyCode is the structured-code stage, used when the status says nothing: errors inside a 200 stream.
@@ -168,13 +223,23 @@ func classifyCode(code string) (Verdict, bool) {
 		return verdict(ReasonBilling), true
 	case oneOf(code, "invalid_api_key", "authentication_error", "unauthorized", "401"):
 		return verdict(ReasonAuth), true
+	case oneOf(code, "permission_error"):
+		v := verdict(ReasonAuth)
+		v.Rotate = false
+		return v, true
+	case oneOf(code, "billing_error"):
+		return verdict(ReasonBilling), true
+	case oneOf(code, "request_too_large"):
+		return verdict(ReasonPayloadTooLarge), true
+	case oneOf(code, "timeout_error"):
+		return verdict(ReasonTimeout), true
 	case oneOf(code, "rate_limit_exceeded", "rate_limit_error", "rate_limit", "429"):
 		return verdict(ReasonRateLimit), true
 	case oneOf(code, "overloaded_error", "overloaded", "engine_overloaded", "503", "529"):
 		return verdict(ReasonOverloaded), true
 	case oneOf(code, "context_length_exceeded", "exceed_context_size_error"):
 		return verdict(ReasonContextOverflow), true
-	case oneOf(code, "model_not_found", "404"):
+	case oneOf(code, "model_not_found", "not_found_error", "404"):
 		return verdict(ReasonModelNotFound), true
 	case oneOf(code, "server_error", "internal_error", "internal_server_error", "api_error", "500", "502"):
 		return verdict(ReasonServerError), true
@@ -189,6 +254,7 @@ func classifyWords(msg string) (Verdict, bool) {
 		reason Reason
 	}{
 		{memoryWords, ReasonOverloaded},
+		{emptyWords, ReasonServerError},
 		{billingWords, ReasonBilling},
 		{overloadWords, ReasonOverloaded},
 		{upstreamWords, ReasonUpstreamRateLimit},

@@ -3,16 +3,18 @@ package llm
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"testing"
 )
 
-// TestClassify is the golden table of acceptance case 102: at least one case for each row an OpenAI-compatible server
-// can produce, and the orderings of L26.
+// TestClassify is the golden table of acceptance case 102: at least one case for each row, and the orderings of L26. The
+// rows that no answer of a server shows are those of TestRowsWithoutAnAnswer.
 func TestClassify(t *testing.T) {
 	cert := &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
 	alert := &net.OpError{Op: "remote error", Err: tls.AlertError(80)}
@@ -67,6 +69,31 @@ func TestClassify(t *testing.T) {
 		{"multimodal-tool", Failure{Status: 400, Message: "tool message content must be a string"}, ReasonMultimodalTool, "r"},
 		{"grammar", Failure{Status: 400, Message: "failed to parse grammar"}, ReasonGrammarPattern, "r"},
 		{"unknown", Failure{Message: "?"}, ReasonUnknown, "r"},
+		{"auth-permanent", Failure{Status: 403, Message: "This organization has been disabled."}, ReasonAuthPermanent, "f"},
+		{"billing-messages", Failure{Status: 400, Type: "invalid_request_error", Message: "Your credit balance is too low to access the Anthropic API."}, ReasonBilling, "kf"},
+		{"overloaded-in-stream", Failure{Code: "overloaded_error", Message: "Overloaded"}, ReasonOverloaded, "r"},
+		{"server-error-empty-advisory", Failure{Status: 400, Message: "Model output is empty, please retry"}, ReasonServerError, "r"},
+		{"server-error-injected-parameter", Failure{Status: 400, Message: "Unknown parameter: unsupported parameter injected by proxy"}, ReasonServerError, "r"},
+		{"overflow-bare-400", Failure{Status: 400, Message: "Bad Request", Large: true}, ReasonContextOverflow, "rc"},
+		{"format-bare-400-small", Failure{Status: 400, Message: "Bad Request"}, ReasonFormat, "f"},
+		{"overflow-disconnect", Failure{Transport: io.ErrUnexpectedEOF, Large: true}, ReasonContextOverflow, "rc"},
+		{"L26-disconnect-while-thinking", Failure{Transport: io.ErrUnexpectedEOF, Large: true, Thinks: true}, ReasonTimeout, "r"},
+		{"L26-refused-is-no-overflow", Failure{Transport: &net.OpError{Op: "dial", Err: errors.New("connection refused")}, Large: true}, ReasonTimeout, "r"},
+		{"overflow-messages", Failure{Status: 400, Message: "input length and `max_tokens` exceed context limit: 199000 + 16384 > 200000"}, ReasonContextOverflow, "rc"},
+		{"overflow-messages-prompt", Failure{Status: 400, Message: "prompt is too long: 201000 tokens > 200000 maximum"}, ReasonContextOverflow, "rc"},
+		{"payload-messages", Failure{Code: "request_too_large"}, ReasonPayloadTooLarge, "rc"},
+		{"image-too-large", Failure{Status: 400, Message: "image exceeds 5 MB maximum: 6291456 bytes"}, ReasonImageTooLarge, "r"},
+		{"image-corrupt", Failure{Status: 400, Message: "Could not process image"}, ReasonImageCorrupt, "r"},
+		{"invalid-encrypted-content", Failure{Status: 400, Code: "invalid_encrypted_content"}, ReasonEncryptedContent, "r"},
+		{"invalid-encrypted-content-field", Failure{Status: 400, Message: "messages.2: property 'reasoning_content' is unsupported"}, ReasonEncryptedContent, "r"},
+		{"reasoning-content-missing", Failure{Status: 400, Message: "Missing reasoning_content in message 2"}, ReasonFormat, "f"},
+		{"reasoning-mandatory", Failure{Status: 400, Message: "Reasoning is mandatory for this endpoint and cannot be disabled."}, ReasonReasoningMandatory, "r"},
+		{"thinking-signature", Failure{Status: 400, Message: "messages.3.content.0: Invalid `signature` in `thinking` block"}, ReasonThinkingSignature, "r"},
+		{"thinking-edited", Failure{Status: 400, Message: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"}, ReasonThinkingSignature, "r"},
+		{"long-context-tier", Failure{Status: 429, Message: "Extra usage is required for long context requests."}, ReasonLongContextTier, "rc"},
+		{"oauth-long-context-beta", Failure{Status: 400, Message: "The long context beta is not yet available for this subscription."}, ReasonLongContextBeta, "r"},
+		{"auth-permission", Failure{Code: "permission_error"}, ReasonAuth, "f"},
+		{"model-not-found-messages", Failure{Status: 404, Type: "not_found_error", Message: "model: claude-9"}, ReasonModelNotFound, "f"},
 	} {
 		t.Run(c.id, func(t *testing.T) {
 			v := Classify(c.f)
@@ -74,6 +101,48 @@ func TestClassify(t *testing.T) {
 				t.Errorf("Classify(%+v) = %s %q, want %s %q", c.f, v.Reason, actions(v), c.want, c.actions)
 			}
 		})
+	}
+}
+
+// TestRowsWithoutAnAnswer: the rows that come from what the client saw itself.
+func TestRowsWithoutAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		id      string
+		v       Verdict
+		reason  Reason
+		actions string
+	}{
+		{"timeout (breaker)", breakerVerdict(), ReasonTimeout, "f"},
+		{"incomplete_response", verdict(ReasonIncomplete), ReasonIncomplete, "f"},
+	} {
+		if c.v.Reason != c.reason || actions(c.v) != c.actions {
+			t.Errorf("%s: %s %q", c.id, c.v.Reason, actions(c.v))
+		}
+	}
+}
+
+// TestL27 tells a bug of ours from what a server or the network garbled.
+func TestL27(t *testing.T) {
+	_, unsupported := json.Marshal(func() {}) //nolint:staticcheck // the error is what the case is about
+	_, infinite := json.Marshal(math.Inf(1))
+	var into struct{ A string }
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"a value that cannot be sent":      {fmt.Errorf("encode: %w", unsupported), true},
+		"a number that cannot be sent":     {infinite, true},
+		"an answer that is not JSON":       {json.Unmarshal([]byte("{"), &into), false},
+		"an answer with another shape":     {json.Unmarshal([]byte(`{"A":null,"a":5}`), &into), false},
+		"a stream that was cut":            {io.ErrUnexpectedEOF, false},
+		"not TLS":                          {tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, false},
+		"a certificate":                    {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, false},
+		"nothing that is known to be ours": {errors.New("?"), false},
+		"nothing":                          {nil, false},
+	} {
+		if got := IsLocal(c.err); got != c.want {
+			t.Errorf("L27 %s: %v", name, got)
+		}
 	}
 }
 

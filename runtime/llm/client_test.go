@@ -75,6 +75,19 @@ func client(t *testing.T, baseURL string, o llm.Options) *llm.Client {
 	return c
 }
 
+// dialects are the base URLs of a fake model for both protocols: what is true of one is true of the other.
+var dialects = map[llm.Dialect]func(*fakemodel.Server) string{
+	llm.DialectChat: (*fakemodel.Server).URL, llm.DialectMessages: (*fakemodel.Server).MessagesURL,
+}
+
+// bothDialects runs a test for each.
+func bothDialects(t *testing.T, f func(t *testing.T, url func(*fakemodel.Server) string)) {
+	t.Helper()
+	for d, url := range dialects {
+		t.Run(string(d), func(t *testing.T) { f(t, url) })
+	}
+}
+
 func ask(text string) llm.Request {
 	return llm.Request{Model: "fake-1", Messages: []llm.Message{{Role: llm.RoleSystem, Content: "be kind"}, {Role: llm.RoleUser, Content: text}}}
 }
@@ -98,7 +111,9 @@ func (r *record) emit(d llm.Delta) {
 	}
 }
 
-func TestStreamsAnswer(t *testing.T) {
+func TestStreamsAnswer(t *testing.T) { bothDialects(t, testStreamsAnswer) }
+
+func testStreamsAnswer(t *testing.T, url func(*fakemodel.Server) string) {
 	for name, turn := range map[string]fakemodel.Turn{
 		"chunks":               {},
 		"byte by byte":         {Fault: fakemodel.Fault{ByteByByte: true}},
@@ -118,7 +133,7 @@ func TestStreamsAnswer(t *testing.T) {
 			}
 			s.Script(turn)
 			var rec record
-			got, err := client(t, s.URL(), llm.Options{Keys: llm.StaticKeys("k-1234")}).Stream(context.Background(), ask("hi"), rec.emit)
+			got, err := client(t, url(s), llm.Options{Keys: llm.StaticKeys("k-1234")}).Stream(context.Background(), ask("hi"), rec.emit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,17 +149,19 @@ func TestStreamsAnswer(t *testing.T) {
 				t.Errorf("finish %q usage %+v", got.FinishReason, got.Usage)
 			}
 			r := s.Requests()[0]
-			if r.Key != "k-1234" || !r.Parsed.Stream || string(r.Parsed.StreamOptions) != `{"include_usage":true}` || r.Path != "/v1/chat/completions" {
+			if r.Key != "k-1234" || !r.Parsed.Stream {
 				t.Errorf("sent %s %s", r.Path, r.Body)
 			}
 		})
 	}
 }
 
-func TestMissingCallIDsAreMade(t *testing.T) {
+func TestMissingCallIDsAreMade(t *testing.T) { bothDialects(t, testMissingCallIDs) }
+
+func testMissingCallIDs(t *testing.T, url func(*fakemodel.Server) string) {
 	s := server(t)
 	s.Script(fakemodel.Turn{ToolCalls: []fakemodel.ToolCall{{Name: "a", Arguments: "{}"}, {Name: "b", Arguments: "{}"}}, Fault: fakemodel.Fault{OmitID: true}})
-	got, err := client(t, s.URL(), llm.Options{}).Stream(context.Background(), ask("hi"), nil)
+	got, err := client(t, url(s), llm.Options{}).Stream(context.Background(), ask("hi"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +170,10 @@ func TestMissingCallIDsAreMade(t *testing.T) {
 	}
 }
 
-// TestFaults: every fault is one typed error without a message (L5).
-func TestFaults(t *testing.T) {
+// TestFaults: every fault is one typed error without a message (L5), in both dialects.
+func TestFaults(t *testing.T) { bothDialects(t, testFaults) }
+
+func testFaults(t *testing.T, url func(*fakemodel.Server) string) {
 	long := strings.Repeat("words and more words ", 40)
 	for _, c := range []struct {
 		name   string
@@ -170,12 +189,14 @@ func TestFaults(t *testing.T) {
 		{"truncated between events", fakemodel.Fault{NoFinish: true}, llm.ReasonTimeout, llm.CodeStreamTruncated, "before it was complete"},
 		{"connection reset", fakemodel.Fault{ResetAfter: 900}, llm.ReasonTimeout, llm.CodeStreamTruncated, "cut off"},
 		{"malformed event", fakemodel.Fault{Malformed: true}, llm.ReasonServerError, llm.CodeStreamMalformed, "not valid JSON"},
-		{"error in stream", fakemodel.Fault{StreamError: true}, llm.ReasonServerError, "server_error", "had an error"},
+		{"error in stream", fakemodel.Fault{StreamError: true, Code: "api_error", Type: "api_error"}, llm.ReasonServerError, "api_error", "had an error"},
+		{"overload in stream", fakemodel.Fault{StreamError: true, Code: "overloaded_error", Type: "overloaded_error"}, llm.ReasonOverloaded, "overloaded_error", "had an error"},
+		{"byte by byte and cut", fakemodel.Fault{ByteByByte: true, TruncateAfter: 900}, llm.ReasonTimeout, llm.CodeStreamTruncated, "cut off"},
 		{"L9 keepalives only", fakemodel.Fault{KeepaliveOnly: true}, llm.ReasonTimeout, llm.CodeKeepaliveOnly, "only keepalives"},
 		{"huge event", fakemodel.Fault{HugeBody: true}, llm.ReasonServerError, llm.CodeResponseTooLarge, "larger than"},
 		{"web page", fakemodel.Fault{ContentType: "text/html"}, llm.ReasonFormat, llm.CodeNotAnAPI, "check that the base URL"},
 		{"redirect", fakemodel.Fault{RedirectTo: "https://evil.example/v1?x=secret"}, llm.ReasonFormat, llm.CodeRedirect, "redirects to https://evil.example, which is not followed"},
-		{"503", fakemodel.Fault{Status: 503}, llm.ReasonOverloaded, "", "Service Unavailable"},
+		{"503", fakemodel.Fault{Status: 503, Type: "api_error"}, llm.ReasonOverloaded, "api_error", "Service Unavailable"},
 		{"500 page", fakemodel.Fault{Status: 500, Body: "<html>oops</html>", ContentType: "text/html"}, llm.ReasonServerError, "", "web page"},
 		{"empty", fakemodel.Fault{Status: 200, Body: "{}"}, llm.ReasonServerError, llm.CodeEmptyResponse, "empty"},
 	} {
@@ -183,7 +204,7 @@ func TestFaults(t *testing.T) {
 			s := server(t)
 			s.Script(fakemodel.Turn{Text: long, Fault: c.fault})
 			o := llm.Options{Timeouts: impatient(c.code), Keys: llm.StaticKeys("k")}
-			got, err := client(t, s.URL(), o).Stream(context.Background(), ask("hi"), nil)
+			got, err := client(t, url(s), o).Stream(context.Background(), ask("hi"), nil)
 			var e *llm.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("got %v", err)
@@ -201,7 +222,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestAnswersThatSayNothing(t *testing.T) {
+func TestAnswersThatSayNothing(t *testing.T) { bothDialects(t, testAnswersThatSayNothing) }
+
+func testAnswersThatSayNothing(t *testing.T, url func(*fakemodel.Server) string) {
 	for _, c := range []struct {
 		turn   fakemodel.Turn
 		reason llm.Reason
@@ -212,7 +235,7 @@ func TestAnswersThatSayNothing(t *testing.T) {
 	} {
 		s := server(t)
 		s.Script(c.turn)
-		_, err := client(t, s.URL(), llm.Options{}).Stream(context.Background(), ask("hi"), nil)
+		_, err := client(t, url(s), llm.Options{}).Stream(context.Background(), ask("hi"), nil)
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Reason != c.reason {
 			t.Errorf("%+v: %v, want %s", c.turn, err, c.reason)

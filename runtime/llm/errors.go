@@ -34,6 +34,10 @@ const (
 	CodeNotAnAPI = "not_an_api"
 	// CodeToolJSON: the server could not parse a tool call the model itself wrote (L21).
 	CodeToolJSON = "tool_json"
+	// CodeRefit: the conversation cannot be made to fit a fallback's window (L19).
+	CodeRefit = "refit"
+	// CodeEncode: the request cannot be written as JSON.
+	CodeEncode = "encode"
 )
 
 // maxErrorText is the longest error text a model or a person gets, in bytes. Implements T5.
@@ -53,6 +57,8 @@ type Error struct {
 	Message string
 	// RetryAfter is how long the server asked us to wait, at most 600 s; 0 when it did not say.
 	RetryAfter time.Duration
+	// Local is true for a bug on our side: no server saw the request (L27).
+	Local bool
 	// Err is the transport error underneath, if any.
 	Err error
 }

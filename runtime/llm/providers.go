@@ -15,10 +15,13 @@ const ProviderCustom = "custom"
 // ProviderDemo is the offline scripted model; it needs neither URL nor key.
 const ProviderDemo = "demo"
 
+// ProviderAnthropic is Anthropic itself.
+const ProviderAnthropic = "anthropic"
+
 // Provider is what is known about a model provider.
 type Provider struct {
 	Name string
-	// BaseURL is the default endpoint, the part before /chat/completions.
+	// BaseURL is the default endpoint, the part before /chat/completions or /v1/messages.
 	BaseURL string
 	// KeyOptional is true for servers that run without a key.
 	KeyOptional bool
@@ -26,12 +29,18 @@ type Provider struct {
 	MaxCompletionTokens bool
 	// NoStreamOptions is true where stream_options is refused; such servers report usage unasked.
 	NoStreamOptions bool
+	// ReasoningSwitch is true where {"reasoning":{"enabled":false}} asks for an answer without thinking.
+	ReasoningSwitch bool
+	// CacheParts is true where cache markers on text parts are passed on to models that know them.
+	CacheParts bool
+	// Dialect the provider speaks; empty is DialectChat.
+	Dialect Dialect
 }
 
-// providers is the table of known OpenAI-compatible providers; V11 aliases follow it.
+// providers is the table of known providers; V11 aliases follow it.
 var providers = []Provider{
 	{Name: "openai", BaseURL: "https://api.openai.com/v1", MaxCompletionTokens: true},
-	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1"},
+	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", ReasoningSwitch: true, CacheParts: true},
 	{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", MaxCompletionTokens: true},
 	{Name: "together", BaseURL: "https://api.together.xyz/v1"},
 	{Name: "mistral", BaseURL: "https://api.mistral.ai/v1", NoStreamOptions: true},
@@ -40,12 +49,12 @@ var providers = []Provider{
 	{Name: "cerebras", BaseURL: "https://api.cerebras.ai/v1", MaxCompletionTokens: true},
 	{Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1"},
 	{Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai"},
-	{Name: "anthropic", BaseURL: "https://api.anthropic.com/v1"},
+	{Name: ProviderAnthropic, BaseURL: "https://api.anthropic.com", Dialect: DialectMessages},
 	{Name: "nvidia", BaseURL: "https://integrate.api.nvidia.com/v1"},
 	{Name: "moonshot", BaseURL: "https://api.moonshot.ai/v1"},
 	{Name: "zai", BaseURL: "https://api.z.ai/api/paas/v4"},
 	{Name: "huggingface", BaseURL: "https://router.huggingface.co/v1"},
-	{Name: "nous", BaseURL: "https://inference-api.nousresearch.com/v1"},
+	{Name: "nous", BaseURL: "https://inference-api.nousresearch.com/v1", ReasoningSwitch: true, CacheParts: true},
 	{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1", KeyOptional: true},
 	{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/v1", KeyOptional: true},
 	{Name: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", KeyOptional: true},
@@ -109,6 +118,12 @@ func NewRoute(provider, baseURL string) (Route, error) {
 	if err != nil {
 		return Route{}, err
 	}
+	if p.Dialect == "" && strings.HasSuffix(strings.TrimSuffix(u.Path, "/v1"), "/anthropic") {
+		p.Dialect = DialectMessages // the path under which servers offer the messages API beside their own
+	}
+	if p.Dialect == "" {
+		p.Dialect = DialectChat
+	}
 	return Route{Provider: p, url: u}, nil
 }
 
@@ -129,7 +144,9 @@ func parseBaseURL(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("base URL of host %s must end with its path: remove what follows \"?\" or \"#\"", u.Host)
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	u.Path = strings.TrimRight(strings.TrimSuffix(u.Path, "/chat/completions"), "/")
+	for _, endpoint := range []string{"/chat/completions", "/v1/messages"} {
+		u.Path = strings.TrimRight(strings.TrimSuffix(u.Path, endpoint), "/")
+	}
 	u.RawPath = ""
 	return u, nil
 }

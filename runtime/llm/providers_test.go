@@ -84,7 +84,7 @@ func TestEncodePerRoute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err := encode(r, rt); err != nil || string(b) != want {
+		if b, err := encodeChat(r, rt, rewrites{}); err != nil || string(b) != want {
 			t.Errorf("%s: %s %v", provider, b, err)
 		}
 	}

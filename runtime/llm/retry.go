@@ -33,6 +33,10 @@ type retrier struct {
 	log         logr.Logger
 	random      func() float64
 	good        *lastGood
+	// recover rewrites the request after a refusal and reports whether that cures something; nil never does.
+	recover func(*Error) bool
+	// rebuild drops the connections that are kept; nil has none.
+	rebuild func()
 }
 
 // run is the loop of L15 for one route: classify, try another key, wait, try again.
@@ -64,9 +68,19 @@ func (r *retrier) run(ctx context.Context, do attempt, emit func(Delta)) (Respon
 		if last.Reason == ReasonRateLimit {
 			t.limited++
 		}
+		if t.stale++; !isStale(last) {
+			t.stale = 0
+		}
+		if t.stale >= staleAttempts {
+			last.Verdict = breakerVerdict()
+		}
 		t.fresh = fresh
 		act, wait := r.policy.decide(t, last, r.random())
+		if r.recover != nil && r.recover(last) {
+			act, wait = rewritten, 0 // targeted recovery comes before the attempt is counted (L15)
+		}
 		switch act {
+		case rewritten:
 		case giveUp:
 			return Response{}, last
 		case rotateNow:
@@ -80,6 +94,11 @@ func (r *retrier) run(ctx context.Context, do attempt, emit func(Delta)) (Respon
 			clear(limited)
 			t.retries++
 			t.waited += wait
+		case rebuildNow:
+			t.rebuilt = true
+			if r.rebuild != nil {
+				r.rebuild()
+			}
 		}
 		r.log.V(1).Info("model call failed, trying again", "reason", last.Reason, "status", last.Status, "host", r.host,
 			"wait", wait, "anotherKey", act == rotateNow)

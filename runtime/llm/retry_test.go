@@ -178,3 +178,34 @@ func TestCancelInterruptsAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestSilentRouteIsLeft: the row "timeout (breaker)": after two attempts that ended in silence there is no third.
+func TestSilentRouteIsLeft(t *testing.T) {
+	s := server(t)
+	s.Respond(func(fakemodel.Request) fakemodel.Turn {
+		return fakemodel.Turn{Fault: fakemodel.Fault{NoFirstByte: true}}
+	})
+	_, err := client(t, s.URL(), llm.Options{Policy: quick, Timeouts: impatient(llm.CodeFirstByteTimeout)}).Stream(context.Background(), ask("hi"), nil)
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Reason != llm.ReasonTimeout || !e.Fallback || e.Retryable {
+		t.Fatalf("%+v", err)
+	}
+	if n := len(s.Requests()); n != 2 {
+		t.Fatalf("%d requests", n)
+	}
+}
+
+// TestConnectionsAreRebuilt: L16, after the retries comes one attempt on connections of its own.
+func TestConnectionsAreRebuilt(t *testing.T) {
+	s := server(t)
+	cut := fakemodel.Turn{Text: strings.Repeat("words ", 200), Fault: fakemodel.Fault{TruncateAfter: 900}}
+	s.Script(cut, cut, cut, cut, fakemodel.Text("on a new connection"))
+	got, err := client(t, s.URL(), llm.Options{Policy: quick}).Stream(context.Background(), ask("hi"), nil)
+	if err != nil || got.Message.Content != "on a new connection" {
+		t.Fatalf("%+v %v", got, err)
+	}
+	s.Script(cut, cut, cut, cut, cut, fakemodel.Text("too late"))
+	if _, err = client(t, s.URL(), llm.Options{Policy: quick}).Stream(context.Background(), ask("hi"), nil); err == nil {
+		t.Fatal("there is no end to it")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"syscall"
@@ -26,6 +27,11 @@ func classifyTransport(err error) Verdict {
 		return verdict(ReasonFormat)
 	}
 	return verdict(ReasonTimeout) // resets, unexpected EOF, HTTP/2 stream errors: read failures all
+}
+
+// isDisconnect reports whether a server hung up on a request it had begun to take.
+func isDisconnect(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func isCertificate(err error) bool {

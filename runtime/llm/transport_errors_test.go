@@ -55,7 +55,7 @@ func TestTurnedAwayIsTriedBriefly(t *testing.T) {
 			var tr tried
 			for {
 				act, wait := DefaultPolicy().decide(tr, e, 0.999)
-				if act == giveUp {
+				if act != waitSame {
 					break
 				}
 				tr.retries, tr.waited = tr.retries+1, tr.waited+wait

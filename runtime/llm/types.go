@@ -1,6 +1,9 @@
 package llm
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Roles of a Message, the OpenAI chat names (L2).
 const (
@@ -16,6 +19,8 @@ const (
 	FinishLength        = "length"
 	FinishToolCalls     = "tool_calls"
 	FinishContentFilter = "content_filter"
+	// FinishPause is an answer the server wants to go on with; the client continues it and never hands it out.
+	FinishPause = "pause_turn"
 )
 
 // Message is one entry of a conversation in the OpenAI shape. Implements L2.
@@ -23,10 +28,13 @@ type Message struct {
 	Role    string
 	Content string
 	// Reasoning is the model's thinking as the server showed it. It is kept for people and never sent back.
-	Reasoning  string
-	ToolCalls  []ToolCall // assistant only
-	ToolCallID string     // tool only: the call this answers
-	Name       string     // tool only: the tool that ran
+	Reasoning string
+	// Native is what the server wants back verbatim with this message: signed thinking blocks, encrypted reasoning. It
+	// is opaque outside this package, goes to the host it came from and to no other, and is nil when there is nothing.
+	Native     json.RawMessage // assistant only
+	ToolCalls  []ToolCall      // assistant only
+	ToolCallID string          // tool only: the call this answers
+	Name       string          // tool only: the tool that ran
 }
 
 // ToolCall is one request of the model to run a tool.
@@ -55,6 +63,15 @@ type Request struct {
 	Temperature *float64
 	// NoStream asks for the answer in one piece (L9: a server that sends only keepalives when streaming).
 	NoStream bool
+	// NoThinking asks for an answer without thinking, where the route has a way to say so.
+	NoThinking bool
+	// CacheTTL is the resolved tier for cache markers on routes that honour them; the zero value is Cache5m.
+	CacheTTL CacheTTL
+	// StaticPrefix is the part of the system prompt that sessions share, for a marker of its own; it may be empty.
+	StaticPrefix string
+	// Refit gives messages that fit a window of so many tokens. A Chain calls it before it asks a route whose window
+	// differs from the primary's; nil leaves the messages as they are (L19).
+	Refit func(ctx context.Context, window int64) ([]Message, error)
 }
 
 // Usage counts tokens of one or more calls. Input excludes what the cache served or stored, so the whole prompt is
@@ -79,6 +96,8 @@ type Delta struct {
 	ToolCall *ToolCall
 	// Retry says that the attempt failed: everything streamed for this request so far is void.
 	Retry *Retry
+	// Fallback says that another route answers than the first one, and why.
+	Fallback *Fallback
 }
 
 // Response is a complete answer. There is no such thing as a partial one (L5).
@@ -88,6 +107,8 @@ type Response struct {
 	Usage        Usage
 	// Model is the name the server says answered.
 	Model string
+	// Provider and BaseURL are the route that answered, set by a Chain.
+	Provider, BaseURL string
 	// NoStream reports that streaming does not work for this route and later requests should set Request.NoStream.
 	NoStream bool
 }

@@ -17,12 +17,18 @@ type wireRequest struct {
 	MaxTokens           int64              `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int64              `json:"max_completion_tokens,omitempty"`
 	Temperature         *float64           `json:"temperature,omitempty"`
+	Reasoning           *wireReasoning     `json:"reasoning,omitempty"`
 	Tools               []wireTool         `json:"tools,omitempty"`
 	Messages            []wireMessage      `json:"messages"`
 }
 
 type wireStreamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
+}
+
+// wireReasoning is OpenRouter's switch for thinking.
+type wireReasoning struct {
+	Enabled bool `json:"enabled"`
 }
 
 type wireTool struct {
@@ -39,9 +45,26 @@ type wireFunction struct {
 type wireMessage struct {
 	Role string `json:"role"`
 	// Content is null, not absent, for an assistant that only calls tools: some servers require the field.
-	Content    *string    `json:"content"`
-	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
-	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Content    wireContent `json:"content"`
+	ToolCalls  []wireCall  `json:"tool_calls,omitempty"`
+	ToolCallID string      `json:"tool_call_id,omitempty"`
+	// What the server sent with the message and wants back.
+	ReasoningContent string            `json:"reasoning_content,omitempty"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+// wireContent is null, a text, or with parts a list of text parts, the form that can carry a cache marker.
+type wireContent struct {
+	text  *string
+	parts []contentBlock
+}
+
+// MarshalJSON writes the form that is set.
+func (c wireContent) MarshalJSON() ([]byte, error) {
+	if c.parts != nil {
+		return json.Marshal(c.parts)
+	}
+	return json.Marshal(c.text)
 }
 
 type wireCall struct {
@@ -98,6 +121,8 @@ type wireDelta struct {
 	ReasoningContent string     `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
 	Reasoning        string     `json:"reasoning"`         // OpenRouter, Groq, Ollama
 	ToolCalls        []wireCall `json:"tool_calls"`
+	// ReasoningDetails is what OpenRouter and its kin want back verbatim.
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 }
 
 type wireUsage struct {
@@ -175,31 +200,59 @@ func (e *wireError) code() string {
 	return ""
 }
 
-// encode builds the body of a request for a route.
-func encode(r Request, rt Route) ([]byte, error) {
+// encodeChat builds the body of a request of DialectChat.
+func encodeChat(r Request, rt Route, rw rewrites) ([]byte, error) {
 	w := wireRequest{Model: r.Model, Stream: !r.NoStream, Temperature: r.Temperature}
 	if w.Stream && !rt.NoStreamOptions {
 		w.StreamOptions = &wireStreamOptions{IncludeUsage: true}
 	}
+	most := r.MaxTokens
+	if rw.maxTokens > 0 && most > 0 {
+		most = min(most, rw.maxTokens)
+	}
 	if rt.MaxCompletionTokens {
-		w.MaxCompletionTokens = r.MaxTokens
+		w.MaxCompletionTokens = most
 	} else {
-		w.MaxTokens = r.MaxTokens
+		w.MaxTokens = most
+	}
+	if r.NoThinking && rt.ReasoningSwitch {
+		w.Reasoning = &wireReasoning{}
 	}
 	for _, t := range r.Tools {
 		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireFunction(t)})
 	}
+	plan, parts := planMarks(r, rt), partsRoute(rt, r.Model)
 	w.Messages = make([]wireMessage, 0, len(r.Messages))
-	for _, m := range r.Messages {
-		w.Messages = append(w.Messages, encodeMessage(m))
+	for i, m := range r.Messages {
+		wm := encodeMessage(m, rt.Host())
+		if parts && m.Role != RoleTool && m.Content != "" {
+			// All of them, marked or not: the bytes must not change when the marker moves on.
+			wm.Content.parts = textParts(r, i, plan)
+		}
+		w.Messages = append(w.Messages, wm)
 	}
 	return json.Marshal(w)
 }
 
-func encodeMessage(m Message) wireMessage {
-	w := wireMessage{Role: m.Role, Content: &m.Content, ToolCallID: m.ToolCallID}
+// textParts is the content of message i as parts, with the markers that belong there.
+func textParts(r Request, i int, plan marks) []contentBlock {
+	if i == 0 && r.Messages[0].Role == RoleSystem {
+		return systemBlocks(Request{Messages: r.Messages[:1], StaticPrefix: r.StaticPrefix}, plan)
+	}
+	out := []contentBlock{{Type: "text", Text: r.Messages[i].Content}}
+	if plan.on(i) {
+		mark(out, plan.control())
+	}
+	return out
+}
+
+func encodeMessage(m Message, host string) wireMessage {
+	w := wireMessage{Role: m.Role, Content: wireContent{text: &m.Content}, ToolCallID: m.ToolCallID}
 	if len(m.ToolCalls) > 0 && m.Content == "" {
-		w.Content = nil
+		w.Content.text = nil
+	}
+	if n, ok := nativeOf(m, host); ok {
+		w.ReasoningContent, w.ReasoningDetails = n.Content, n.Details
 	}
 	for _, c := range m.ToolCalls {
 		w.ToolCalls = append(w.ToolCalls, wireCall{

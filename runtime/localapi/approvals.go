@@ -12,7 +12,27 @@ import (
 // approvals are the questions that wait for a person.
 type approvals struct {
 	mu      sync.Mutex
-	waiting map[question]chan tools.Decision
+	waiting map[question]chan reply
+}
+
+// reply is what a client has sent: a decision about a call, or the text that answers a question of the agent.
+type reply struct {
+	decision tools.Decision
+	isText   bool
+	text     string
+}
+
+// settle gives a request its reply. Text is no permission, and a permission is no answer.
+func (d reply) settle(r tools.ApprovalRequest) (tools.Decision, error) {
+	switch {
+	case d.decision == decisionNobody:
+		return tools.DecisionDeny, errNobody
+	case d.isText != (r.Question != nil) && d.decision != tools.DecisionDeny:
+		return tools.DecisionDeny, errMismatch
+	case d.isText:
+		r.Question.Answer = d.text
+	}
+	return d.decision, nil
 }
 
 // question names one: two profiles may well have a session and a call of the same name.
@@ -27,10 +47,7 @@ func (a *approvals) asker(profile string) tools.ApproveFunc {
 		defer a.forget(key, answer)
 		select {
 		case d := <-answer:
-			if d == decisionNobody {
-				return tools.DecisionDeny, errNobody
-			}
-			return d, nil
+			return d.settle(r)
 		case <-ctx.Done():
 			return tools.DecisionDeny, context.Cause(ctx)
 		}
@@ -39,21 +56,21 @@ func (a *approvals) asker(profile string) tools.ApproveFunc {
 
 // expect takes an answer from now on: a question is expected before it is shown,
 // because its answer may come at once.
-func (a *approvals) expect(key question) chan tools.Decision {
+func (a *approvals) expect(key question) chan reply {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiting == nil {
-		a.waiting = map[question]chan tools.Decision{}
+		a.waiting = map[question]chan reply{}
 	}
 	if answer, ok := a.waiting[key]; ok {
 		return answer
 	}
-	answer := make(chan tools.Decision, 1)
+	answer := make(chan reply, 1)
 	a.waiting[key] = answer
 	return answer
 }
 
-func (a *approvals) forget(key question, answer chan tools.Decision) {
+func (a *approvals) forget(key question, answer chan reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiting[key] == answer {
@@ -62,7 +79,7 @@ func (a *approvals) forget(key question, answer chan tools.Decision) {
 }
 
 // answer gives a decision and reports whether the question was waiting.
-func (a *approvals) answer(key question, d tools.Decision) bool {
+func (a *approvals) answer(key question, d reply) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c, ok := a.waiting[key]
@@ -81,7 +98,10 @@ func (a *approvals) answer(key question, d tools.Decision) bool {
 // be told that a person refused.
 const decisionNobody = tools.Decision(-1)
 
-var errNobody = errors.New("nobody is present to give it")
+var (
+	errNobody   = errors.New("nobody is present to give it")
+	errMismatch = errors.New("the client sent a decision for a question, or an answer for a decision")
+)
 
 var decisions = map[string]tools.Decision{
 	"once": tools.DecisionOnce, "session": tools.DecisionSession, "always": tools.DecisionAlways, "deny": tools.DecisionDeny,
@@ -95,16 +115,23 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, _ Profile) {
 		return
 	}
 	d, ok := decisions[body.Decision]
+	given := reply{decision: d}
+	if body.Decision == decisionAnswer {
+		given, ok = reply{decision: tools.DecisionOnce, isText: true, text: body.Answer}, body.Answer != ""
+	}
 	if !ok {
-		writeError(w, badRequest("decision must be once, session, always, deny or nobody"))
+		writeError(w, badRequest("decision must be once, session, always, deny or nobody, or answer with the text in answer"))
 		return
 	}
-	if !h.approvals.answer(question{r.PathValue("profile"), r.PathValue("session"), r.PathValue("call")}, d) {
+	if !h.approvals.answer(question{r.PathValue("profile"), r.PathValue("session"), r.PathValue("call")}, given) {
 		writeError(w, notFound("no_such_approval", "no approval of that session and call is waiting"))
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
 }
+
+// decisionAnswer is the decision that answers a question of the agent.
+const decisionAnswer = "answer"
 
 // decisionName is the word for a decision.
 func decisionName(d tools.Decision) string {

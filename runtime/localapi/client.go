@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 )
 
 // maxResponse bounds an answer that is not a stream, in bytes.
@@ -69,37 +68,6 @@ func (c *Client) Complete(ctx context.Context, r CompletionRequest) (Completion,
 	return out, err
 }
 
-// SessionFilter narrows a list of sessions.
-type SessionFilter struct {
-	// Source keeps one source; "" keeps all.
-	Source string
-	// Limit is the most sessions to return; 0 leaves it to the gateway.
-	Limit int
-}
-
-// Sessions lists the sessions of a profile, newest activity first.
-func (c *Client) Sessions(ctx context.Context, profile string, f SessionFilter) ([]SessionInfo, error) {
-	query := url.Values{}
-	if f.Source != "" {
-		query.Set("source", f.Source)
-	}
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
-	var list struct {
-		Data []SessionInfo `json:"data"`
-	}
-	err := c.call(ctx, profile, http.MethodGet, sessionsPath(profile)+"?"+query.Encode(), nil, &list)
-	return list.Data, err
-}
-
-// Session returns one session with its transcript.
-func (c *Client) Session(ctx context.Context, profile, id string) (SessionDetail, error) {
-	var out SessionDetail
-	err := c.call(ctx, profile, http.MethodGet, sessionPath(profile, id), nil, &out)
-	return out, err
-}
-
 // Interrupt stops the running turn of a session and reports whether there was one. What was stored stays.
 func (c *Client) Interrupt(ctx context.Context, profile, session string) (bool, error) {
 	var out struct {
@@ -115,9 +83,9 @@ func (c *Client) Decide(ctx context.Context, profile, session, call, decision st
 	return c.call(ctx, profile, http.MethodPost, path, Decision{Decision: decision}, nil)
 }
 
-func sessionsPath(profile string) string {
-	return "/v1/profiles/" + url.PathEscape(profile) + "/sessions"
-}
+func profilePath(profile string) string { return "/v1/profiles/" + url.PathEscape(profile) }
+
+func sessionsPath(profile string) string { return profilePath(profile) + "/sessions" }
 
 func sessionPath(profile, id string) string { return sessionsPath(profile) + "/" + url.PathEscape(id) }
 

@@ -77,16 +77,16 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 	p := prepared{
 		profile: profile, name: req.Model, stream: req.Stream, events: ext.Events && req.Stream,
 		usage: req.StreamOptions != nil && req.StreamOptions.IncludeUsage,
-		turn:  agent.Turn{SessionID: ext.Session, Source: ext.Source, Resume: ext.Resume},
+		turn:  agent.Turn{SessionID: ext.Session, Source: ext.Source, Resume: ext.Resume, Retry: ext.Retry},
 	}
 	if ext.Session != "" {
 		if apiErr := h.checkSession(r.Context(), profile, ext.Session); apiErr != nil {
 			return prepared{}, apiErr
 		}
 	}
-	if ext.Resume {
+	if ext.Resume || ext.Retry {
 		if ext.Session == "" {
-			return prepared{}, badRequest("resume needs hermes.session: name the session to continue")
+			return prepared{}, badRequest("resume and retry need hermes.session: name the session to go on with")
 		}
 		return p, nil
 	}
@@ -96,6 +96,7 @@ func (h *handler) prepare(r *http.Request, req CompletionRequest) (prepared, *Er
 	}
 	// With a session that exists already the history is left alone.
 	p.turn.UserText, p.history = text, history
+	p.turn.TitleFrom = string(req.Messages[len(req.Messages)-1].Content) // without the instructions of a program
 	if ext.Session == "" {
 		id, err := session.NewID(h.now(), rand.Reader)
 		if err != nil {
@@ -207,5 +208,7 @@ func usageOf(res agent.Result) *Usage {
 }
 
 func infoOf(res agent.Result) *CompletionInfo {
-	return &CompletionInfo{Session: res.SessionID, Model: res.Model, ModelCalls: res.ModelCalls, ToolCalls: res.ToolCalls}
+	return &CompletionInfo{
+		Session: res.SessionID, Model: res.Model, ModelCalls: res.ModelCalls, ToolCalls: res.ToolCalls, PendingSteer: res.PendingSteer,
+	}
 }

@@ -59,6 +59,7 @@ var turnStatus = map[agent.Kind]int{
 	agent.KindCredentialRefused: http.StatusBadGateway,
 	agent.KindBilling:           http.StatusBadGateway,
 	agent.KindRateLimited:       http.StatusTooManyRequests,
+	agent.KindTooLong:           http.StatusRequestEntityTooLarge,
 	agent.KindModel:             http.StatusBadGateway,
 }
 

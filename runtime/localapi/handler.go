@@ -24,12 +24,13 @@ type Profile interface {
 	Turn(ctx context.Context, t agent.Turn, events agent.Events) (agent.Result, error)
 	// Seed begins a session with earlier messages of a client that keeps its own history.
 	Seed(ctx context.Context, session store.Session, messages []store.Message) error
+	// Compress compacts a session now.
+	Compress(ctx context.Context, sessionID, focus string) (agent.Compacted, error)
 	// Stop interrupts the running turn of a session.
 	Stop(sessionID string) bool
-	// Sessions lists stored sessions, newest activity first.
-	Sessions(ctx context.Context, o store.ListOptions) ([]store.Session, error)
-	// Session returns one session and its transcript.
-	Session(ctx context.Context, id string) (store.Session, []store.Message, bool, error)
+	Conversing
+	Stored
+	ToolKeeper
 }
 
 // Backend is what the API serves.
@@ -71,10 +72,13 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /v1/models", h.models)
 	mux.HandleFunc("POST /v1/chat/completions", h.completions)
-	mux.HandleFunc("GET /v1/profiles/{profile}/sessions", h.withProfile(h.listSessions))
-	mux.HandleFunc("GET /v1/profiles/{profile}/sessions/{session}", h.withProfile(h.getSession))
+	h.handleStored(mux)
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/interrupt", h.withProfile(h.interrupt))
+	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/compress", h.withProfile(h.compress))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
+	h.routeTools(mux)
+	h.handleConversing(mux)
+	h.backupRoutes(mux)
 	if metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	}

@@ -33,9 +33,17 @@ func (s *stream) turnEvent(e agent.Event) {
 	case agent.EventRetry:
 		s.said.gap(brokeOff, s.events)
 		s.event(Event{Type: "retry", Session: e.SessionID, Summary: e.Retry.Err.Error(), Millis: e.Retry.Wait.Milliseconds()})
+	case agent.EventCompacted:
+		s.event(Event{Type: "compacted", Session: e.SessionID, Compacted: compactedOf(*e.Compacted)})
+	case agent.EventFallback:
+		s.event(Event{Type: "fallback", Session: e.SessionID, Summary: e.Fallback.String()})
 	case agent.EventToolStart, agent.EventToolEnd:
 		s.said.gap(paragraph, s.events)
 		s.event(toolEvent(e))
+	case agent.EventTitle:
+		s.event(Event{Type: "title", Session: e.SessionID, Summary: e.Title.Title})
+	case agent.EventSteer:
+		s.event(Event{Type: "steer", Session: e.SessionID, Summary: cut(e.Text)})
 	case agent.EventApproval, agent.EventApprovalDone:
 		if e.Kind == agent.EventApproval && s.expect != nil {
 			s.expect(e.SessionID, e.Approval.Request.CallID)
@@ -73,7 +81,11 @@ func toolEvent(e agent.Event) Event {
 
 func approvalEvent(e agent.Event) Event {
 	r := e.Approval.Request
-	out := Event{Type: string(e.Kind), Session: e.SessionID, Tool: r.Tool, CallID: r.CallID, Summary: r.Summary, Command: r.Command, Reason: r.Reason}
+	out := Event{Type: string(e.Kind), Session: e.SessionID, Tool: r.Tool, CallID: r.CallID, Summary: r.Summary, Command: r.Command, Reason: r.Reason, Covers: r.Covers}
+	if r.Question != nil {
+		out.Type = strings.Replace(out.Type, "approval", "question", 1)
+		out.Question, out.Options = r.Question.Question, r.Question.Options
+	}
 	if e.Kind == agent.EventApprovalDone {
 		out.Decision = decisionName(e.Approval.Decision)
 	}

@@ -45,7 +45,7 @@ func TestSocketIsPrivate(t *testing.T) {
 	if info.Mode().Perm() != 0o600 || filepath.Dir(r.socket) != r.root {
 		t.Errorf("%s has mode %o", r.socket, info.Mode().Perm())
 	}
-	left, err := filepath.Glob(filepath.Join(r.root, ".s*"))
+	left, err := filepath.Glob(filepath.Join(r.root, ".gw*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
@@ -76,6 +76,36 @@ func TestSocketPathFits(t *testing.T) {
 	}
 	if localapi.SocketPath(long, "/t") == localapi.SocketPath(long+"y", "/t") {
 		t.Error("two homes, one socket")
+	}
+}
+
+// TestSocketOfALongHome: the socket of a home with a long path is private too, is found where it says, and a server that
+// ends late leaves its successor's alone.
+func TestSocketOfALongHome(t *testing.T) {
+	home, temp := filepath.Join(t.TempDir(), strings.Repeat("x", 120)), t.TempDir()
+	must(t, os.MkdirAll(home, 0o700))
+	r := newRig(t)
+	serve := func() *localapi.Server {
+		s, err := localapi.Serve(localapi.Config{Home: home, TempDir: temp, Backend: r, Log: logr.Discard()})
+		must(t, err)
+		return s
+	}
+	first := serve()
+	info, err := os.Stat(first.Path())
+	must(t, err)
+	if filepath.Dir(first.Path()) != temp || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %o", first.Path(), info.Mode().Perm())
+	}
+	second := serve()
+	must(t, first.Close(ctx(t)))
+	client := localapi.NewClient(second.Path(), "")
+	if _, err := client.Models(ctx(t)); err != nil {
+		t.Errorf("the first server took the second one's socket along: %v", err)
+	}
+	must(t, second.Close(ctx(t)))
+	left, err := os.ReadDir(temp)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestStream(t *testing.T) {
 	if final.Reply != "It is empty, é." || final.Session != idOf("s") || final.FinishReason != "stop" || final.Info.ModelCalls != 2 || final.Info.ToolCalls != 1 || final.Usage.CompletionTokens == 0 {
 		t.Errorf("%+v", final)
 	}
-	if text != "Let me look. It is empty, é." || reasoning != "hm" || strings.Join(events, " ") != "session tool_start tool_end done" {
+	if text != "Let me look. It is empty, é." || reasoning != "hm" || strings.Join(events, " ") != "session title tool_start tool_end done" {
 		t.Errorf("text %q, reasoning %q, events %v", text, reasoning, events)
 	}
 	if got := r.roles(idOf("s")); got != "uata" {
@@ -117,6 +117,9 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range []string{"whole", "stream"} {
 				r.model.Script(c.turn, c.turn) // one retry
+				if name == "truncated" {
+					r.model.Script(c.turn) // and one on a new connection
+				}
 				session := idOf(name + "-" + how)
 				var err error
 				if how == "whole" {
@@ -174,7 +177,7 @@ func TestRetryVoidsText(t *testing.T) {
 		}
 	})
 	must(t, err)
-	if final.Reply != "the whole answer" || strings.Join(order, " ") != "session text retry text done" {
+	if final.Reply != "the whole answer" || strings.Join(order, " ") != "session title text retry text done" {
 		t.Errorf("%+v %v", final, order)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // SessionHeader names the session of a request, and of its response.
@@ -50,6 +49,8 @@ type Extension struct {
 	Events bool `json:"events,omitempty"`
 	// Resume continues an unfinished turn from its stored rows; messages stay empty.
 	Resume bool `json:"resume,omitempty"`
+	// Retry takes back what was said last, with everything after it, and says it again; messages stay empty.
+	Retry bool `json:"retry,omitempty"`
 }
 
 // RequestMessage is one message of a request.
@@ -108,6 +109,8 @@ type CompletionInfo struct {
 	Model      string `json:"model,omitempty"`
 	ModelCalls int    `json:"model_calls"`
 	ToolCalls  int    `json:"tool_calls"`
+	// PendingSteer is what was said to the turn and found no place in it: say it again as a turn.
+	PendingSteer string `json:"pending_steer,omitempty"`
 }
 
 // Choice is the one choice of an answer.
@@ -134,18 +137,24 @@ type Usage struct {
 
 // Event is one of hermes' own events in a stream.
 type Event struct {
-	// Type: session, tool_start, tool_end, approval, approval_done, retry, done.
+	// Type: session, title, tool_start, tool_end, steer, approval, approval_done, question, question_done, retry,
+	// compacted, done.
 	Type    string `json:"type"`
 	Session string `json:"session,omitempty"`
 	// Tool and CallID name the call of a tool or approval event.
 	Tool   string `json:"tool,omitempty"`
 	CallID string `json:"call_id,omitempty"`
-	// Summary says what the call does, or why something is tried again.
+	// Summary says what the call does, why something is tried again, what was said to the turn, or the title.
 	Summary string `json:"summary,omitempty"`
 	// Command is the complete command that an approval is about.
 	Command string `json:"command,omitempty"`
 	// Reason says why approval is asked.
 	Reason string `json:"reason,omitempty"`
+	// Covers says what session and always cover; empty when no decision covers more than this call.
+	Covers string `json:"covers,omitempty"`
+	// Question and Options come with question: the agent asks its person something. Any text answers it.
+	Question string   `json:"question,omitempty"`
+	Options  []string `json:"options,omitempty"`
 	// Decision comes with approval_done: once, session, always or deny.
 	Decision string `json:"decision,omitempty"`
 	// Result is the beginning of a tool's result.
@@ -153,50 +162,20 @@ type Event struct {
 	IsError bool   `json:"is_error,omitempty"`
 	// Millis is how long a tool took, or how long a retry waits.
 	Millis int64 `json:"ms,omitempty"`
+	// Compacted says what was made smaller.
+	Compacted *Compacted `json:"compacted,omitempty"`
 	// Info comes with done.
 	Info  *CompletionInfo `json:"info,omitempty"`
 	Usage *Usage          `json:"usage,omitempty"`
 }
 
-// Decision is the body of an answer to an approval.
+// Decision is the body of an answer to an approval or a question.
 type Decision struct {
-	// Decision: once, session, always, deny, or nobody when there is nobody to ask.
+	// Decision: once, session, always, deny, or nobody when there is nobody to ask. A question takes answer, deny or
+	// nobody.
 	Decision string `json:"decision"`
-}
-
-// SessionInfo is one session in a list.
-type SessionInfo struct {
-	ID     string `json:"id"`
-	Source string `json:"source"`
-	Title  string `json:"title,omitempty"`
-	// Preview is the beginning of what was said first; lists only.
-	Preview        string     `json:"preview,omitempty"`
-	Model          string     `json:"model,omitempty"`
-	StartedAt      time.Time  `json:"started_at"`
-	LastActivityAt time.Time  `json:"last_activity_at,omitzero"`
-	EndedAt        *time.Time `json:"ended_at,omitempty"`
-	Messages       int64      `json:"messages"`
-	InputTokens    int64      `json:"input_tokens"`
-	OutputTokens   int64      `json:"output_tokens"`
-}
-
-// SessionDetail is a session with its transcript.
-type SessionDetail struct {
-	SessionInfo
-	// Unfinished says that the last turn ended before its reply and that it can be resumed.
-	Unfinished bool            `json:"unfinished"`
-	Transcript []TranscriptRow `json:"transcript"`
-}
-
-// TranscriptRow is one stored message.
-type TranscriptRow struct {
-	ID         int64           `json:"id"`
-	Role       string          `json:"role"`
-	Content    string          `json:"content,omitempty"`
-	ToolName   string          `json:"tool_name,omitempty"`
-	ToolCallID string          `json:"tool_call_id,omitempty"`
-	ToolCalls  json.RawMessage `json:"tool_calls,omitempty"`
-	At         time.Time       `json:"at"`
+	// Answer is the text that answers a question.
+	Answer string `json:"answer,omitempty"`
 }
 
 // ErrorBody is the body of every error.

@@ -37,6 +37,8 @@ type Health struct {
 	Message string
 	// Store is what was last seen of the session store, nil before it was opened.
 	Store *v1alpha1.StoreStatus
+	// Backup is what condition BackedUp says, nil when nothing is scheduled or known.
+	Backup *BackupHealth
 }
 
 // Profiles is the set of open profiles that the agent converges.

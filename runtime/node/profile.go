@@ -208,6 +208,10 @@ func refusal(err error) (reason string, transient bool) {
 	if errors.As(err, &r) {
 		return r.Reason, r.Reason != v1alpha1.ReasonStoreCorrupt
 	}
+	var onDisk *home.ErrConfigUnreadable
+	if errors.As(err, &onDisk) {
+		return v1alpha1.ReasonConfigInvalid, true // somebody may correct the file
+	}
 	switch reason := home.Reason(err); reason {
 	case "", v1alpha1.ReasonHomeWriteFailed:
 		return v1alpha1.ReasonHomeWriteFailed, true

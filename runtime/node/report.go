@@ -67,8 +67,8 @@ func (a *profileAgent) writeServed(ctx context.Context, p *v1alpha1.Profile, c m
 	}
 	w := ssa.StatusWriter{
 		Client: a.client, Manager: Manager, Now: a.Clock.Now,
-		Owned: ssa.Owned{ConditionTypes: []string{v1alpha1.ConditionServed}, Fields: []string{"gateway", "store"}},
+		Owned: ssa.Owned{ConditionTypes: []string{v1alpha1.ConditionServed, v1alpha1.ConditionBackedUp}, Fields: []string{"gateway", "store"}},
 	}
-	_, err := w.Write(ctx, p, []metav1.Condition{c}, fields)
+	_, err := w.Write(ctx, p, append([]metav1.Condition{c}, a.backedUp(p)...), fields)
 	return client.IgnoreNotFound(err)
 }

@@ -15,6 +15,7 @@ import (
 	"hermes.dev/hermes/runtime/tools"
 	"hermes.dev/hermes/test/fakemodel"
 	"hermes.dev/hermes/test/profilehome"
+	"hermes.dev/hermes/test/wallclock"
 )
 
 // TestBreaker is the truth table of the back-off: 1 s doubling to 5 min, forgotten after 10 min without a crash.
@@ -39,6 +40,24 @@ func TestBreaker(t *testing.T) {
 	}
 	if (breaker{}).open(now) {
 		t.Error("the zero breaker keeps turns out")
+	}
+}
+
+// TestBreakerAndClockSteps: a wall clock that is set neither opens nor closes a profile, and forgets nothing.
+func TestBreakerAndClockSteps(t *testing.T) {
+	began := time.Now()
+	after := func(d, step time.Duration) time.Time { return wallclock.Shift(began.Add(d), step) }
+	for _, step := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		b := breaker{}.crashed(began)
+		if !b.open(after(breakerFirst-1, step)) || b.open(after(breakerFirst, step)) {
+			t.Errorf("clock set by %s: the profile is not closed for exactly %s", step, breakerFirst)
+		}
+		if b = b.crashed(after(breakerForget-1, step)); b.crashes != 2 {
+			t.Errorf("clock set by %s: %d crashes, want 2", step, b.crashes)
+		}
+		if b = b.crashed(after(2*breakerForget, -step)); b.crashes != 1 {
+			t.Errorf("clock set back by %s: %d crashes, want 1", step, b.crashes)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,12 +17,12 @@ import (
 // engine it started with; a change of configuration builds a new one for the next turn.
 type engine struct {
 	loop     *agent.Loop
-	model    *llm.Client // nil for the demo
+	model    *llm.Chain
 	tools    *toolBox
 	settings settings
 	config   *home.Config
 	environ  []string
-	keyed    bool // the profile has, or once had, a key for the model
+	keyed    keyed // the servers for which there is, or once was, a key
 	// turns holds the turns that run on this engine.
 	turns sync.WaitGroup
 }
@@ -64,7 +65,7 @@ func (r *Runtime) enter() (*engine, access, error) {
 	if err != nil {
 		return nil, access{}, &ConfigError{Err: err}
 	}
-	keys, err := home.ModelKeys(r.env, 0)
+	ring, err := r.readKeys(config)
 	if err != nil {
 		return nil, access{}, &ConfigError{Err: err}
 	}
@@ -73,8 +74,8 @@ func (r *Runtime) enter() (*engine, access, error) {
 	if r.closed {
 		return nil, access{}, ErrClosed
 	}
-	r.hadKey = r.hadKey || len(keys) > 0
-	if e := r.engine; e == nil || e.config != config || e.keyed != r.hadKey || !slices.Equal(e.environ, environ) {
+	r.hadKey = r.hadKey.with(ring)
+	if e := r.engine; e == nil || e.config != config || !maps.Equal(e.keyed, r.hadKey) || !slices.Equal(e.environ, environ) {
 		e, err := r.build(config, environ)
 		if err != nil {
 			return nil, access{}, &ConfigError{Err: err}
@@ -84,7 +85,7 @@ func (r *Runtime) enter() (*engine, access, error) {
 	}
 	// Counted under the lock, so that an engine is never retired between being chosen and being used.
 	r.engine.turns.Add(1)
-	return r.engine, accessWith(config, keys), nil
+	return r.engine, accessWith(config, ring.keys), nil
 }
 
 // build makes an engine; r.mu is held.
@@ -94,8 +95,7 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 		return nil, err
 	}
 	e := &engine{settings: s, config: config, environ: environ, keyed: r.hadKey}
-	model, err := r.model(e, s)
-	if err != nil {
+	if e.model, err = r.chain(s, e.keyed); err != nil {
 		return nil, err
 	}
 	if old := r.engine; old != nil && old.settings.sameTools(s) && slices.Equal(old.environ, environ) {
@@ -104,58 +104,18 @@ func (r *Runtime) build(config *home.Config, environ []string) (*engine, error) 
 		return nil, err
 	}
 	e.loop, err = agent.New(agent.Config{
-		Store: agentStore{r.store}, Tools: e.tools.set, Model: model,
+		Store: agentStore{r.store}, Tools: e.tools.set, Model: e.model, CacheTTL: s.cacheTTL,
 		ModelName: s.model, Provider: s.provider, BaseURL: s.baseURL, MaxTurns: s.maxTurns,
 		SystemPrompt: func(ctx context.Context) (string, error) {
-			return systemPrompt(ctx, r.o.Paths, s.workspace, r.o.Clock.Now())
+			return systemPrompt(ctx, r.o.Paths, s.workspace, e.tools.set.Prompt(ctx), r.o.Clock.Now())
 		},
-		Profile: r.o.Paths.Name, Clock: r.o.Clock, Log: r.o.Log,
+		Compaction: s.compaction.config(s.provider, e.model, r.store, r.o.RunID),
+		Profile:    r.o.Paths.Name, Clock: r.o.Clock, Log: r.o.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, e.tools.release(context.Background()))
 	}
 	return e, nil
-}
-
-func (r *Runtime) model(e *engine, s settings) (llm.Model, error) {
-	if s.provider == llm.ProviderDemo {
-		return llm.Demo{}, nil
-	}
-	route, err := llm.NewRoute(s.provider, s.baseURL)
-	if err != nil {
-		return nil, err
-	}
-	c, err := llm.NewClient(llm.Options{
-		Route: route, Keys: r.keys(route, e.keyed), Transport: r.o.Transport, Timeouts: r.o.Timeouts, Policy: r.o.Retries, Clock: r.o.Clock, Log: r.o.Log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	e.model = c
-	return c, nil
-}
-
-// keys reads the model's keys from the profile's own .env at every use, so that a
-// revoked key is gone at once. A server that can do without gets none, as long as none
-// was ever there: a key that was taken away must show as a missing one.
-func (r *Runtime) keys(route llm.Route, keyed bool) llm.KeySource {
-	if route.KeyOptional && !keyed {
-		return nil
-	}
-	return func(context.Context) ([]string, error) { return home.ModelKeys(r.env, 0) }
-}
-
-func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
-	set, err := tools.NewSet(tools.Config{
-		Workspace: s.workspace, Home: r.o.Paths.Home,
-		Toolsets: s.toolsets, DisabledToolsets: s.disabled,
-		Mode: s.mode, Allow: s.allow, Environ: environ,
-		Log: r.o.Log, Clock: r.o.Clock, RunID: r.o.RunID,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return (&toolBox{set: set}).retain(), nil
 }
 
 // retire closes an engine once its turns are over. Call it while the runtime's
@@ -167,9 +127,7 @@ func (r *Runtime) retire(e *engine) {
 	r.background.Go(func() {
 		defer r.contain()
 		e.turns.Wait()
-		if e.model != nil {
-			e.model.Close()
-		}
+		e.model.Close()
 		if err := e.tools.release(context.Background()); err != nil {
 			r.o.Log.Error(err, "close tools")
 		}

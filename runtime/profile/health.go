@@ -22,6 +22,8 @@ type Health struct {
 	Message string
 	// Store is what was last seen of the session store, nil before it was opened.
 	Store *v1alpha1.StoreStatus
+	// Backup is what is known of scheduled backups, nil when none are scheduled.
+	Backup *BackupHealth
 }
 
 // storeHealth is what was last seen of the store.
@@ -33,10 +35,10 @@ type storeHealth struct {
 // Health returns what is known now. It opens no store; it looks whether the
 // configuration on disk can be used.
 func (r *Runtime) Health() Health {
-	config, s, keys, invalid := r.checkConfig()
+	config, ring, invalid := r.checkConfig()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats}
+	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats, Backup: r.backups.health}
 	switch {
 	case r.breaker.open(r.o.Clock.Now()):
 		h.Reason = v1alpha1.ReasonRuntimeFailed
@@ -46,15 +48,18 @@ func (r *Runtime) Health() Health {
 	case invalid != nil:
 		h.Reason, h.Message = v1alpha1.ReasonConfigInvalid, invalid.Error()
 	default:
-		if reason, message := r.checkModel(config, s, keys); reason != "" {
+		switch reason, message := r.checkModel(config, ring); {
+		case reason != "":
 			h.Reason, h.Message = reason, message
+		case message != "":
+			h.Message += "; " + message
 		}
 	}
 	return h
 }
 
 // checkConfig reads what the next turn would run on, or says why that is not usable.
-func (r *Runtime) checkConfig() (config *home.Config, s settings, keys []string, err error) {
+func (r *Runtime) checkConfig() (config *home.Config, ring keyRing, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &ConfigError{Err: fmt.Errorf("it cannot be read: %v", p)}
@@ -62,6 +67,7 @@ func (r *Runtime) checkConfig() (config *home.Config, s settings, keys []string,
 	}()
 	config, err = r.config.Read()
 	if err == nil {
+		var s settings
 		if s, err = readSettings(config, r.o.Paths); err == nil {
 			err = s.check(r.o.Paths)
 		}
@@ -70,12 +76,12 @@ func (r *Runtime) checkConfig() (config *home.Config, s settings, keys []string,
 		_, err = r.env.Environment()
 	}
 	if err == nil {
-		keys, err = home.ModelKeys(r.env, 0)
+		ring, err = r.readKeys(config)
 	}
 	if err != nil {
-		return nil, s, nil, &ConfigError{Err: err}
+		return nil, ring, &ConfigError{Err: err}
 	}
-	return config, s, keys, nil
+	return config, ring, nil
 }
 
 // storeReason maps a failure of the store to a condition reason.

@@ -18,17 +18,20 @@ type access struct {
 	keys   [sha256.Size]byte
 }
 
-func accessWith(config *home.Config, keys []string) access {
+func accessWith(config *home.Config, keys [maxModels][]string) access {
 	h := sha256.New()
-	for _, k := range keys {
-		fmt.Fprintf(h, "%d:%s", len(k), k)
+	for i, list := range keys {
+		for _, k := range list {
+			fmt.Fprintf(h, "%d:%d:%s", i, len(k), k)
+		}
 	}
 	a := access{config: config}
 	h.Sum(a.keys[:0])
 	return a
 }
 
-// modelHealth is how the model call of the last turn went; reason "" means well.
+// modelHealth is how the model call of the last turn went; reason "" means well, and message then says why it was not the
+// first model that answered.
 type modelHealth struct {
 	reason, message string
 	with            access
@@ -71,15 +74,19 @@ func modelOutcome(err error) (reason, message string, known bool) {
 	return reason, "the last turn's model call failed: " + call.Text(), true
 }
 
-// noteModel keeps how the turn's model call went and tells when that is news.
-func (r *Runtime) noteModel(err error, with access) {
+// noteModel keeps how the turn's model call went and tells when that is news. Of a turn that went well it keeps why a
+// fallback answered, if one did.
+func (r *Runtime) noteModel(e *engine, err error, with access) {
 	reason, message, known := modelOutcome(err)
 	if !known {
 		return
 	}
+	if reason == "" {
+		message = e.model.Standing()
+	}
 	now := modelHealth{reason: reason, message: message, with: with}
 	r.mu.Lock()
-	news := r.modelHealth.reason != now.reason || r.modelHealth.message != now.message || now.reason != "" && r.modelHealth.with != with
+	news := r.modelHealth.reason != now.reason || r.modelHealth.message != now.message || now.message != "" && r.modelHealth.with != with
 	r.modelHealth = now
 	r.mu.Unlock()
 	if news {
@@ -88,16 +95,28 @@ func (r *Runtime) noteModel(err error, with access) {
 }
 
 // checkModel says what is known to stand between the profile and its model, with the
-// configuration and the keys as they are on disk now; r.mu is held.
-func (r *Runtime) checkModel(config *home.Config, s settings, keys []string) (reason, message string) {
-	if s.provider == llm.ProviderDemo {
-		return "", ""
+// configuration and the keys as they are on disk now; without a reason the message, if any,
+// says why a fallback answers. r.mu is held.
+func (r *Runtime) checkModel(config *home.Config, ring keyRing) (reason, message string) {
+	missing := ""
+	for i, m := range ring.routes {
+		p, ok := llm.LookupProvider(m.provider)
+		if !ok || len(ring.keys[i]) > 0 || p.KeyOptional && !r.hadKey[m.server()] {
+			missing = "" // this one can answer
+			break
+		}
+		switch i {
+		case 0:
+			missing = fmt.Sprintf("provider %s needs an API key and the profile has none: "+
+				"put it into a Secret and name that in spec.model.credentials", p.Name)
+		case 1:
+			missing += "; its fallbacks have none either"
+		}
 	}
-	if p, ok := llm.LookupProvider(s.provider); ok && len(keys) == 0 && (!p.KeyOptional || r.hadKey) {
-		return v1alpha1.ReasonCredentialMissing, fmt.Sprintf("provider %s needs an API key and the profile has none: "+
-			"put it into a Secret and name that in spec.model.credentials", p.Name)
+	if missing != "" {
+		return v1alpha1.ReasonCredentialMissing, missing
 	}
-	if m := r.modelHealth; m.reason != "" && m.with == accessWith(config, keys) {
+	if m := r.modelHealth; ring.routes[0].provider != llm.ProviderDemo && m.message != "" && m.with == accessWith(config, ring.keys) {
 		return m.reason, m.message
 	}
 	return "", ""

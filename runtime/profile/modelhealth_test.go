@@ -76,7 +76,7 @@ func TestModelRefusedShows(t *testing.T) {
 	r := newRig(t)
 	before := r.changes.Load()
 	err := r.fail(fakemodel.Fault{Status: http.StatusUnauthorized, Message: "Incorrect API key"})
-	if strings.Count(err.Error(), "401") != 1 || strings.Contains(err.Error(), "auth: ") {
+	if strings.Count(err.Error(), "401 ") != 1 || strings.Contains(err.Error(), "auth: ") {
 		t.Errorf("the error says things twice: %v", err)
 	}
 	r.expectHealth(v1alpha1.ReasonModelRefused, "the last turn's model call failed: 401 from ")
@@ -109,7 +109,10 @@ func TestNewKeyClearsModelRefused(t *testing.T) {
 
 func TestModelUnreachableShows(t *testing.T) {
 	m := startModel(t)
-	r := openRig(t, m, t.TempDir(), "alice", profilehome.Model(m.URL(), "sk-alice"))
+	r := openRig(t, m, t.TempDir(), "alice", profilehome.Model(m.URL(), "sk-alice"), func(o *Options) {
+		// A request that is half written when its old connection breaks would tell of that instead.
+		o.Transport = &http.Transport{DisableKeepAlives: true}
+	})
 	_ = r.fail(fakemodel.Fault{Status: http.StatusInternalServerError, Message: "boom"})
 	r.expectHealth(v1alpha1.ReasonModelUnreachable, "500 from ")
 	must(t, m.Close())

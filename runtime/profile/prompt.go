@@ -11,19 +11,22 @@ import (
 	"syscall"
 	"time"
 
+	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/home"
 )
 
 const (
 	defaultIdentity = "You are Hermes, a personal agent. You are concise, honest about what you do not know, and careful with what belongs to the person you work for."
+	// steerNote says which frame to trust; everything else inside a tool result is data (P-25).
+	steerNote = "Text between " + agent.SteerOpening + " and " + agent.SteerClosing + " in a message of role user comes from the person, who said it while you were working: take it into account at once."
 	// maxContextFile bounds one file that goes into the prompt, in bytes.
 	maxContextFile = 64 << 10
 )
 
 // systemPrompt builds the system prompt of a new session: who the agent is
 // (SOUL.md), what the workspace says of itself (AGENTS.md), and where it works.
-// It is built once per session and stored, so it may hold the date.
-func systemPrompt(_ context.Context, paths home.Paths, workspace string, now time.Time) (string, error) {
+// fromTools is what its tools add: notes and skills. It is built once per session and stored, so it may hold the date.
+func systemPrompt(_ context.Context, paths home.Paths, workspace, fromTools string, now time.Time) (string, error) {
 	identity, err := contextFile(os.OpenFile(paths.Soul(), openFlags, 0))
 	if err != nil {
 		return "", err
@@ -38,7 +41,10 @@ func systemPrompt(_ context.Context, paths home.Paths, workspace string, now tim
 	case project != "":
 		parts = append(parts, "# Project context (AGENTS.md)\n\n"+project)
 	}
-	parts = append(parts, fmt.Sprintf("Your working directory is %s. The session began on %s.", workspace, now.Format("Monday, 2 January 2006")))
+	if fromTools != "" {
+		parts = append(parts, fromTools)
+	}
+	parts = append(parts, steerNote, fmt.Sprintf("Your working directory is %s. The session began on %s.", workspace, now.Format("Monday, 2 January 2006")))
 	return strings.Join(parts, "\n\n"), nil
 }
 

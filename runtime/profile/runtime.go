@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
+	"hermes.dev/hermes/runtime/agent"
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/llm"
 	"hermes.dev/hermes/runtime/store"
+	"hermes.dev/hermes/runtime/tools"
 )
 
 // Clock is what a runtime needs of time.
@@ -39,10 +42,19 @@ type Options struct {
 	StoreIdle time.Duration
 	// Changed is called, without locks held, after the health or the store's figures may have changed.
 	Changed func()
+	// Titled is told about every title that is given without asking, with the stage that gave it (S-241); nil when
+	// nobody renames anything. It may come from a goroutine of its own and after the turn.
+	Titled func(agent.TitleEvent)
 	// Observe is told about every finished turn.
 	Observe func(outcome string, usage llm.Usage, took time.Duration)
-	Clock   Clock
-	Log     logr.Logger
+	// BackupGate bounds how many scheduled backups run at once in the process; nil bounds nothing.
+	BackupGate chan struct{}
+	// Orphans finds what hid from the command that started it; the process has one, nil does without.
+	Orphans *tools.Orphans
+	// ProcessEnded is told about every background process of the tools that has ended; nil tells nobody.
+	ProcessEnded func(tools.ProcessInfo)
+	Clock        Clock
+	Log          logr.Logger
 }
 
 // ErrClosed means the profile is being closed and takes no new work.
@@ -84,6 +96,9 @@ type Runtime struct {
 	config *home.View
 	env    *home.EnvView
 	store  *lazyStore
+	// processes and approvals outlive the engines, whose tools use them.
+	processes *tools.Processes
+	approvals *tools.Approvals
 
 	// closing ends when the runtime closes; turns end with it.
 	closing context.Context
@@ -95,8 +110,9 @@ type Runtime struct {
 
 	mu       sync.Mutex
 	engine   *engine
-	running  map[string]context.CancelCauseFunc // by session
-	hadKey   bool                               // a model key was seen in this runtime's life
+	running  map[string]answering // by session
+	freed    chan struct{}        // closed when the next of them is over
+	hadKey   keyed                // the servers a model key was seen for in this runtime's life
 	closed   bool
 	draining bool
 	active   int
@@ -107,6 +123,8 @@ type Runtime struct {
 	health   storeHealth
 	// modelHealth is what the last turn showed of the model.
 	modelHealth modelHealth
+	// backups is the state of scheduled backups.
+	backups scheduledBackups
 }
 
 // Open makes a runtime of a written home. It touches no file and starts no
@@ -123,13 +141,21 @@ func Open(o Options) *Runtime {
 	}
 	closing, cancel := context.WithCancel(context.Background())
 	r := &Runtime{
-		o: o, closing: closing, close: cancel, running: map[string]context.CancelCauseFunc{},
+		processes: tools.NewProcesses(tools.ProcessOptions{
+			Path: filepath.Join(o.Paths.Home, tools.ProcessesFile), RunID: o.RunID, Ended: o.ProcessEnded, Clock: o.Clock, Log: o.Log,
+		}),
+		approvals: approvalsOf(o.Paths, o.Clock),
+		o:         o, closing: closing, close: cancel, running: map[string]answering{},
 		config: home.NewView(o.Paths.Config(), o.Clock),
 		env:    home.NewEnvView(o.Paths, o.Clock),
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
 	r.store.inventory = o.Inventory
 	return r
+}
+
+func approvalsOf(paths home.Paths, clk clock.PassiveClock) *tools.Approvals {
+	return tools.NewApprovals(filepath.Join(paths.Home, tools.ApprovalsFile), clk)
 }
 
 // Name of the profile.
@@ -193,6 +219,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if r.recovery != nil {
 		r.recovery.Stop()
 	}
+	r.backups.stop()
 	r.retire(e)
 	r.mu.Unlock()
 	r.close()
@@ -200,7 +227,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	return errors.Join(r.store.close(ctx), r.waitBackground(ctx))
+	return errors.Join(r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
 }
 
 // waitBackground waits for everything this runtime started until ctx ends.

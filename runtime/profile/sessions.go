@@ -57,3 +57,20 @@ func (r *Runtime) Seed(ctx context.Context, session store.Session, messages []st
 	_, err = s.Append(ctx, session.ID, messages...)
 	return err
 }
+
+// Import adds the sessions of a copied store that nobody has open; those that are here already are left alone.
+func (r *Runtime) Import(ctx context.Context, path string) (report store.ImportReport, err error) {
+	if err := r.admit(); err != nil {
+		return store.ImportReport{}, err
+	}
+	defer r.leave()
+	defer r.catch(&err)
+	s, release, err := r.store.acquire(ctx)
+	if err != nil {
+		return store.ImportReport{}, err
+	}
+	defer release()
+	report, err = s.Import(ctx, path, store.ImportOptions{Profile: r.Name()})
+	r.noteStore(ctx, err)
+	return report, err
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hermes.dev/hermes/runtime/agent"
@@ -15,40 +14,44 @@ import (
 
 // settings is what a profile's config.yaml says, as far as the runtime uses it.
 type settings struct {
-	provider, model, baseURL string
-	workspace                string
-	toolsets, disabled       []string
-	mode                     tools.Mode
-	allow                    []string
-	maxTurns                 int
+	modelRoute
+	fallbacks  []modelRoute
+	cacheTTL   llm.CacheTTL
+	workspace  string
+	tools      tools.Config // what the configuration says of it
+	maxTurns   int
+	compaction compactionSettings
+	titles     bool // the model names sessions
 }
 
-// readSettings takes the settings out of a configuration. A provider that is not
-// named is custom when there is a base URL, else openai. Implements the keys of
+// readSettings takes the settings out of a configuration. Implements the keys of
 // spec §1.3 that this package uses.
 func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	s := settings{
-		provider:  firstOf(c.String("model", "provider")),
-		model:     firstOf(c.String("model", "default"), c.String("model", "model"), c.String("model")),
-		baseURL:   c.String("model", "base_url"),
-		workspace: firstOf(c.String("terminal", "cwd"), paths.Workspace()),
-		toolsets:  c.Strings("toolsets"),
-		disabled:  c.Strings("disabled_toolsets"),
-		allow:     c.Strings("approvals", "allow"),
-		mode:      approvalMode(c.String("approvals", "mode")),
-	}
-	if s.provider == "" {
-		s.provider = "openai"
-		if s.baseURL != "" {
-			s.provider = llm.ProviderCustom
-		}
+		modelRoute: readPrimary(c),
+		workspace:  firstOf(c.String("terminal", "cwd"), paths.Workspace()),
 	}
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
 	}
+	s.titles = s.provider != llm.ProviderDemo && !c.IsFalse("auxiliary", "title_generation", "enabled")
+	var err error
+	if s.tools, err = toolConfig(c); err != nil {
+		return s, err
+	}
 	raw, set := c.Lookup("agent", "max_turns")
 	n, err := agent.ParseMaxTurns(raw, set)
+	if err != nil {
+		return s, err
+	}
 	s.maxTurns = n
+	ttl, set := c.Lookup("prompt_caching", "cache_ttl")
+	s.cacheTTL = llm.ParseCacheTTL(ttl, set)
+	s.fallbacks, err = readFallbacks(c)
+	if err == nil {
+		s.compaction, err = readCompaction(c)
+		s.window = s.compaction.window
+	}
 	return s, err
 }
 
@@ -62,12 +65,10 @@ func (s settings) check(paths home.Paths) error {
 			return fmt.Errorf("workspace: %s is not a directory: name another one", s.workspace)
 		}
 	}
-	if s.provider != llm.ProviderDemo {
-		if _, err := llm.NewRoute(s.provider, s.baseURL); err != nil {
-			return err
-		}
+	if err := s.checkRoutes(); err != nil {
+		return err
 	}
-	return tools.CheckSelection(s.toolsets, s.disabled, s.allow)
+	return tools.CheckSelection(s.tools)
 }
 
 // approvalMode reads approvals.mode; anything that is not a known word asks, the safe middle.
@@ -89,11 +90,4 @@ func firstOf(values ...string) string {
 		}
 	}
 	return ""
-}
-
-// sameTools reports whether two settings give the same tool set, so that what a
-// person allowed for a session outlives an unrelated edit of the configuration.
-func (s settings) sameTools(o settings) bool {
-	return s.workspace == o.workspace && s.mode == o.mode && slices.Equal(s.allow, o.allow) &&
-		slices.Equal(s.toolsets, o.toolsets) && slices.Equal(s.disabled, o.disabled)
 }

@@ -29,6 +29,8 @@ type lazyStore struct {
 	users  int
 	timer  clock.Timer
 	closed bool
+	// unused is closed when the last user leaves, for whoever waits for that; nil when nobody does.
+	unused chan struct{}
 	// drained is closed when the last user of a closed store has left.
 	drained chan struct{}
 }
@@ -46,7 +48,7 @@ func (l *lazyStore) acquire(ctx context.Context) (s *store.Store, release func()
 	}
 	if l.open == nil {
 		l.probe.Do(l.mentionFilesystem)
-		opened, err := store.Open(ctx, l.path, store.Options{Log: l.log, Clock: l.clock, Inventory: l.inventory})
+		opened, err := openStore(ctx, l.path, store.Options{Log: l.log, Clock: l.clock, Inventory: l.inventory})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -74,6 +76,10 @@ func (l *lazyStore) release() {
 	l.users--
 	if l.users > 0 {
 		return
+	}
+	if l.unused != nil {
+		close(l.unused)
+		l.unused = nil
 	}
 	if l.closed {
 		close(l.drained)

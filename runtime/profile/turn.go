@@ -29,19 +29,24 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 		return agent.Result{}, err
 	}
 	defer r.unclaim(t.SessionID)
+	t.Steering = r.listen(t.SessionID)
 	e, with, err := r.enter()
 	if err != nil {
 		return agent.Result{}, err
 	}
 	defer e.turns.Done()
-	defer func() { r.noteModel(err, with) }()
+	defer func() { r.noteModel(e, err, with) }()
 	// Held for the whole turn, so that the store does not open and close between rows.
 	_, release, err := r.store.acquire(ctx)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	defer release()
-	return e.loop.Run(ctx, t, events)
+	res, err = e.loop.Run(ctx, t, r.tellTitles(events))
+	if res.TitleDue {
+		r.entitle(e, t.SessionID)
+	}
+	return res, err
 }
 
 func outcomeOf(err error) string {
@@ -68,7 +73,7 @@ func (r *Runtime) claim(sessionID string, cancel context.CancelCauseFunc) error 
 	if _, busy := r.running[sessionID]; busy {
 		return &agent.Error{Kind: agent.KindBusy, Err: fmt.Errorf("session %s is answering already", sessionID)}
 	}
-	r.running[sessionID] = cancel
+	r.running[sessionID] = answering{cancel: cancel}
 	return nil
 }
 
@@ -76,16 +81,20 @@ func (r *Runtime) unclaim(sessionID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, sessionID)
+	if r.freed != nil {
+		close(r.freed)
+		r.freed = nil
+	}
 }
 
 // Stop interrupts the running turn of a session and reports whether there was one.
 // It does not wait for its end.
 func (r *Runtime) Stop(sessionID string) bool {
 	r.mu.Lock()
-	cancel, ok := r.running[sessionID]
+	turn, ok := r.running[sessionID]
 	r.mu.Unlock()
 	if ok {
-		cancel(agent.ErrStopped)
+		turn.cancel(agent.ErrStopped)
 	}
 	return ok
 }

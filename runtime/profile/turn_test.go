@@ -28,7 +28,7 @@ func TestTurn(t *testing.T) {
 	if res.Reply != "You have notes.md." || res.ToolCalls != 1 || r.roles("s") != "uata" {
 		t.Fatalf("%+v, rows %s", res, r.roles("s"))
 	}
-	if got := strings.Join(kinds, " "); got != "usage tool_start tool_end text usage done" {
+	if got := strings.Join(kinds, " "); got != "title usage tool_start tool_end text usage done" {
 		t.Error(got)
 	}
 	requests := r.model.Requests()

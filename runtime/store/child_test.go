@@ -37,8 +37,12 @@ func runChild(role string, args []string) int {
 			return 1
 		}
 		return 0
+	case "index":
+		return indexSteps(ctx, s)
 	case "write":
 		return writeForever(ctx, s, args[1])
+	case "compact":
+		return compactForever(ctx, s)
 	}
 	return 2
 }

@@ -56,6 +56,8 @@ var typed = []struct {
 	{ErrReadOnly, BucketDisk},
 	{ErrNoSession, BucketUnknown},
 	{ErrTitleTaken, BucketUnknown},
+	{ErrBadTitle, BucketUnknown},
+	{ErrAmbiguousSession, BucketUnknown},
 	{ErrSchema, BucketUnknown},
 	{ErrClosed, BucketUnknown},
 }

@@ -231,12 +231,22 @@ func TestDeleteSession(t *testing.T) {
 	}
 	say(t, s, "a", "x")
 	say(t, s, "fork", "y")
+	for _, id := range []string{"b", "fork"} {
+		if err := s.SetPendingSteer(ctx, id, "and hurry"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	got, err := s.DeleteSession(ctx, "b")
 	if err != nil || !reflect.DeepEqual(got, Pruned{Sessions: []string{"a", "b"}, Messages: 1}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if fork, ok, err := s.Session(ctx, "fork"); !ok || err != nil || fork.ParentID != "" || fork.MessageCount != 1 {
 		t.Errorf("the branch: %+v, %v", fork, err)
+	}
+	for id, want := range map[string]string{"b": "", "fork": "and hurry"} {
+		if said, err := s.PendingSteer(ctx, id); err != nil || said != want {
+			t.Errorf("what waits to be said in %s: %q, %v", id, said, err)
+		}
 	}
 	if _, err := s.DeleteSession(ctx, "b"); !errors.Is(err, ErrNoSession) {
 		t.Errorf("again: %v", err)

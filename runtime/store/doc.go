@@ -12,13 +12,15 @@
 // checkpoint, never the file's integrity. Options.Synchronous "FULL" pays one fsync a commit for the difference,
 // about five times the cost of a small transaction.
 //
+// Full text. The index can be made anew from messages at any time and is never worth a message: writes do not wait
+// for it, its damage is repaired behind them, and a search reads the rows that it does not have yet.
+//
 // Guards. A log that is deleted under a live writer, and a second one beside it, is how stores were damaged. So a store
 // is refused while any process holds a deleted generation of its log, the identity of every file is compared before
 // each write and read, and a handle that was cut off keeps its files and copies them (Captures). Who holds a lock or
 // a file is told from the kernel's lists of locks and descriptors, in logs and reports, never in an error's text.
 //
-// Tables that other packages own later: delivery_obligations is created by its owner on first use, and the
-// full-text tables are added beside messages, whose row ids are stable for that purpose.
+// Tables that other packages own later: delivery_obligations is created by its owner on first use.
 //
 // Implements section 2 of spec/gateway-cron-sessions.md: the schema (S-101 to S-106), write contention (S-110 to
 // S-120), the guards (S-130 to S-135) and what maintenance needs (S-141 to S-146).

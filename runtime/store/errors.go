@@ -32,6 +32,10 @@ var (
 	ErrNoSession = errors.New("no such session")
 	// ErrTitleTaken means another session already has that title.
 	ErrTitleTaken = errors.New("title is already used by another session")
+	// ErrBadTitle means that a title cannot be used.
+	ErrBadTitle = errors.New("title cannot be used")
+	// ErrAmbiguousSession is what every AmbiguousError matches.
+	ErrAmbiguousSession = errors.New("several sessions fit")
 	// ErrReadOnly means the store was opened for reading only.
 	ErrReadOnly = errors.New("session store is open for reading only")
 	// ErrClosed means the store was closed.

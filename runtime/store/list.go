@@ -22,6 +22,8 @@ type ListOptions struct {
 	BeforeID string
 	// Source keeps only one source; empty keeps all.
 	Source string
+	// Since keeps sessions with activity at or after that time.
+	Since time.Time
 	// Archived and Hidden include such sessions.
 	Archived, Hidden bool
 }
@@ -35,6 +37,9 @@ func (s *Store) Sessions(ctx context.Context, o ListOptions) ([]Session, error) 
 	}
 	if !o.Before.IsZero() {
 		params.Before = epoch(o.Before)
+	}
+	if !o.Since.IsZero() {
+		params.Since = epoch(o.Since)
 	}
 	if o.Limit <= 0 {
 		params.MaxRows = DefaultListLimit

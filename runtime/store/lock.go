@@ -44,13 +44,15 @@ func acquireLock(path string, shared bool) (*fileLock, error) {
 	return &fileLock{file: file, shared: shared}, nil
 }
 
-// release gives the claim up. The owner is cleared first, so that a later reader's lock is not taken for ours.
+// release gives the claim up. The owner is cleared first, so that a later reader's lock is not taken for ours. The lock
+// is dropped and not only its descriptor closed: a child of this process that has not reached its exec yet still shares
+// the descriptor, and the lock with it.
 func (l *fileLock) release() error {
 	var err error
 	if !l.shared {
 		err = l.file.Truncate(0)
 	}
-	return errors.Join(err, l.file.Close())
+	return errors.Join(err, unlockFile(l.file), l.file.Close())
 }
 
 func recordOwner(file *os.File, pid int) error {

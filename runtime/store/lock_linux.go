@@ -27,6 +27,15 @@ func lockFile(file *os.File, shared bool) error {
 	}
 }
 
+// unlockFile drops the lock for every descriptor of the open file.
+func unlockFile(file *os.File) error {
+	lock := wholeFile(unix.F_UNLCK)
+	if err := unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, &lock); err != nil {
+		return fmt.Errorf("store lock on %s: %w", file.Name(), err)
+	}
+	return nil
+}
+
 // exclusivelyHeld is true when a writer holds the lock, whose pid the file then carries.
 func exclusivelyHeld(file *os.File) bool {
 	lock := wholeFile(unix.F_RDLCK)

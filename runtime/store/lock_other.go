@@ -29,3 +29,11 @@ func lockFile(file *os.File, shared bool) error {
 
 // exclusivelyHeld cannot be asked with flock; a writer clears its pid when it lets go, so trust the file.
 func exclusivelyHeld(*os.File) bool { return true }
+
+// unlockFile drops the lock for every descriptor of the open file.
+func unlockFile(file *os.File) error {
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_UN); err != nil {
+		return fmt.Errorf("store lock on %s: %w", file.Name(), err)
+	}
+	return nil
+}

@@ -47,6 +47,13 @@ type Message struct {
 //
 // Implements S-110 and S-114.
 func (s *Store) Append(ctx context.Context, sessionID string, messages ...Message) ([]Message, error) {
+	return s.appendWith(ctx, sessionID, messages, nil)
+}
+
+// appendWith is Append with something more in the same transaction; nil for nothing.
+func (s *Store) appendWith(
+	ctx context.Context, sessionID string, messages []Message, more func(context.Context, *db.Queries) error,
+) ([]Message, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -82,11 +89,15 @@ func (s *Store) Append(ctx context.Context, sessionID string, messages ...Messag
 				return err
 			}
 		}
+		if more != nil {
+			return more(ctx, q)
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.noteAppended()
 	return stored, nil
 }
 

@@ -23,6 +23,9 @@ type Stats struct {
 	Damage error
 }
 
+// VacuumPays is true when an optimisation would rewrite the file.
+func (s Stats) VacuumPays() bool { return vacuumPays(s.FreeBytes, s.SizeBytes) }
+
 // Stats reads the store's figures. It never opens the file itself (S-133).
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	stats := Stats{Damage: s.refusal()}

@@ -58,6 +58,8 @@ type Store struct {
 	damage atomic.Pointer[error]
 	pin    *sql.Conn // see quarantine; guarded by gate
 
+	indexer indexer
+
 	sleep  func(context.Context, time.Duration) error
 	random func() float64
 }
@@ -87,6 +89,7 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	s := &Store{
 		path: path, log: o.Log.WithValues("store", path), clock: o.Clock, readOnly: o.ReadOnly, lock: lock,
 		gate: make(chan struct{}, 1), sleep: sleepContext, random: rand.Float64,
+		indexer: indexer{pause: sleepContext},
 	}
 	defer func() {
 		if err != nil {
@@ -118,6 +121,9 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		return nil, s.openError(err)
 	}
 	s.header.accepted = []uint32{uint32(application)}
+	if err := s.prepareIndex(ctx); err != nil {
+		return nil, s.openError(err)
+	}
 	s.log.V(1).Info("session store opened", "journalMode", s.journalMode, "locksVisible", s.guard.locks != heldLocks{})
 	return s, nil
 }
@@ -257,6 +263,7 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.stopIndexing()
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
 	return s.shut()

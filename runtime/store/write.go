@@ -45,13 +45,14 @@ func (s *Store) transact(
 	}
 	defer restore()
 	left := budget - s.clock.Since(started)
-	err = s.patiently(ctx, left, func() error {
+	op := func() error {
 		if err := before(); err != nil {
 			return err
 		}
 		return s.attempt(ctx, fn)
-	})
-	if err != nil {
+	}
+	err = s.patiently(ctx, left, op)
+	if err = s.survivingIndexDamage(ctx, budget, err, op); err != nil {
 		if budget == TranscriptBudget && errors.Is(err, ErrContended) {
 			s.warnOwners()
 		}

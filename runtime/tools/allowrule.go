@@ -2,11 +2,13 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Rule is one entry of the allow list: a tool, or for terminal a glob over
-// the command.
+// Rule is one entry of the allow list: a tool, or a tool and a glob over what
+// its calls are told apart by, the command for terminal and the origin for
+// web_fetch.
 type Rule struct {
 	tool    string
 	glob    string
@@ -23,10 +25,10 @@ func ParseRules(list []string) ([]Rule, error) {
 		switch {
 		case !toolName.MatchString(tool):
 			return nil, fmt.Errorf("allow rule %q: write a tool name, or terminal:<glob over the command>", text)
-		case hasGlob && tool != toolsetTerminal:
-			return nil, fmt.Errorf("allow rule %q: only terminal takes a pattern; write %q to allow the whole tool", text, tool)
+		case hasGlob && !slices.Contains([]string{toolsetTerminal, webFetch}, tool):
+			return nil, fmt.Errorf("allow rule %q: only terminal and web_fetch take a pattern; write %q to allow the whole tool", text, tool)
 		case hasGlob && glob == "":
-			return nil, fmt.Errorf("allow rule %q: the pattern is empty; write terminal to allow every command", text)
+			return nil, fmt.Errorf("allow rule %q: the pattern is empty; write %s to allow every call", text, tool)
 		}
 		rules = append(rules, Rule{tool: tool, glob: glob, hasGlob: hasGlob})
 	}
@@ -37,11 +39,11 @@ func ParseRules(list []string) ([]Rule, error) {
 // any text and '?' for one character, but neither stands for a shell operator:
 // "git *" does not allow "git log; rm x". An operator the glob spells out is
 // allowed where it is spelled.
-func (r Rule) Matches(tool, command string) bool {
+func (r Rule) Matches(tool, subject string) bool {
 	if r.tool != tool {
 		return false
 	}
-	return !r.hasGlob || globMatch(r.glob, strings.TrimSpace(command))
+	return !r.hasGlob || globMatch(r.glob, strings.TrimSpace(subject))
 }
 
 // operator reports whether s[i] takes part in shell syntax that starts another

@@ -21,7 +21,8 @@ const (
 
 // Question is a call as Decide sees it.
 type Question struct {
-	Tool, Command string
+	// Subject is the command, or what else the tool's calls are told apart by.
+	Tool, Subject string
 	// ReadOnly is a read below the workspace or a declared root.
 	ReadOnly bool
 	// Dangerous is a command on the list of Dangerous.
@@ -49,7 +50,7 @@ func Decide(mode Mode, rules []Rule, q Question) Verdict {
 		return VerdictAllow
 	}
 	for _, r := range rules {
-		if r.Matches(q.Tool, q.Command) {
+		if r.Matches(q.Tool, q.Subject) {
 			return VerdictAllow
 		}
 	}
@@ -62,59 +63,72 @@ const maxRemembered = 1024
 
 // memory keeps Session and Always decisions.
 type memory struct {
+	approvals *Approvals
+
 	mu       sync.Mutex
-	always   map[string]bool
-	sessions map[string]map[string]bool
+	sessions map[string]map[covered]bool
 	order    []string
 }
 
-func newMemory() *memory {
-	return &memory{always: map[string]bool{}, sessions: map[string]map[string]bool{}}
+func newMemory(a *Approvals) *memory {
+	return &memory{approvals: a, sessions: map[string]map[covered]bool{}}
 }
 
-// subject is what a decision is remembered for: the tool, or one command.
-func subject(tool, command string) string { return tool + "\x00" + command }
+// covered is what a decision is remembered for: a tool, or one subject of it.
+type covered struct{ tool, subject string }
 
-func (m *memory) has(session, subject string) bool {
+func (m *memory) has(session string, c covered) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.always[subject] || m.sessions[session][subject]
+	ok := m.sessions[session][c]
+	m.mu.Unlock()
+	return ok || m.approvals.has(c.tool, c.subject)
 }
 
-func (m *memory) add(session, subject string, d Decision) {
+// add remembers a decision. One for always that cannot be kept holds for the session.
+func (m *memory) add(session string, c covered, d Decision) error {
+	var err error
+	if d == DecisionAlways {
+		if err = m.approvals.Add(c.tool, c.subject); err == nil {
+			return nil
+		}
+		d = DecisionSession
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch d {
-	case DecisionAlways:
-		m.always[subject] = true
 	case DecisionSession:
 		if m.sessions[session] == nil {
 			if len(m.order) >= maxRemembered {
 				delete(m.sessions, m.order[0])
 				m.order = m.order[1:]
 			}
-			m.sessions[session] = map[string]bool{}
+			m.sessions[session] = map[covered]bool{}
 			m.order = append(m.order, session)
 		}
-		m.sessions[session][subject] = true
+		m.sessions[session][c] = true
 	}
+	return err
 }
 
 // approve returns nil when the call may run, otherwise the reason for the model.
-func (s *Set) approve(ctx context.Context, sessionID string, c Call, p Plan, ask ApproveFunc) error {
-	what := subject(c.Name, p.Command)
+func (s *Set) approve(ctx context.Context, e *entry, c Call, p Plan) error {
+	if p.Subject == "" {
+		p.Subject = p.Command
+	}
+	what, sessionID, ask := covered{c.Name, p.Subject}, c.session, c.ask
 	danger, dangerous := "", false
-	if p.Command != "" {
+	if p.Command != "" && s.config.Mode != ModeAllow {
 		danger, dangerous = Dangerous(p.Command)
 	}
-	q := Question{Tool: c.Name, Command: p.Command, ReadOnly: p.ReadOnly, Dangerous: dangerous, Remembered: s.memory.has(sessionID, what)}
+	q := Question{Tool: c.Name, Subject: p.Subject, ReadOnly: p.ReadOnly, Dangerous: dangerous, Remembered: s.memory.has(sessionID, what)}
 	verdict := Decide(s.config.Mode, s.rules, q)
 	if verdict == VerdictAllow {
 		return nil
 	}
-	reason := c.Name + " needs approval"
+	reason, covers := c.Name+" needs approval", e.approval()
 	if dangerous {
-		reason = "dangerous command: " + danger
+		// Nothing remembers a dangerous command, so no answer covers more than this call.
+		reason, covers = "dangerous command: "+danger, ""
 	}
 	if verdict == VerdictDeny {
 		return fmt.Errorf("denied: %s, and this profile's approvals.mode is Deny; add an allow rule to approvals.allow to permit it", reason)
@@ -122,7 +136,7 @@ func (s *Set) approve(ctx context.Context, sessionID string, c Call, p Plan, ask
 	if ask == nil {
 		return fmt.Errorf("denied: %s, and nobody is present in this session to give it; add an allow rule to approvals.allow to permit it unattended", reason)
 	}
-	d, err := ask(ctx, ApprovalRequest{SessionID: sessionID, CallID: c.ID, Tool: c.Name, Summary: p.Summary, Reason: reason, Command: p.Command})
+	d, err := ask(ctx, ApprovalRequest{SessionID: sessionID, CallID: c.ID, Tool: c.Name, Summary: p.Summary, Reason: reason, Command: p.Command, Covers: covers})
 	switch {
 	case err != nil && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("denied: %s, and nobody answered in time", reason)
@@ -131,8 +145,12 @@ func (s *Set) approve(ctx context.Context, sessionID string, c Call, p Plan, ask
 		return errors.New("interrupted: the turn was stopped before this call was approved; it did not run")
 	case err != nil:
 		return fmt.Errorf("denied: %s, and asking did not work: %w", reason, err)
-	case d == DecisionOnce, d == DecisionSession, d == DecisionAlways:
-		s.memory.add(sessionID, what, d)
+	case d == DecisionOnce, dangerous && d != DecisionDeny && d.valid():
+		return nil
+	case d == DecisionSession, d == DecisionAlways:
+		if err := s.memory.add(sessionID, what, d); err != nil {
+			s.config.Log.Error(err, "an approval for always holds for this session only", "tool", c.Name)
+		}
 		return nil
 	}
 	return errors.New("denied by the user; do not try it again another way unless they ask for it")

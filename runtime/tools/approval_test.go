@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/utils/clock"
 )
 
 func TestDecide(t *testing.T) {
@@ -16,12 +19,12 @@ func TestDecide(t *testing.T) {
 	read := Question{Tool: "read_file", ReadOnly: true}
 	file := Question{Tool: "write_file"}
 	other := Question{Tool: "mcp__x__y"}
-	gitLog := Question{Tool: "terminal", Command: "git log -3"}
-	build := Question{Tool: "terminal", Command: "make"}
-	chained := Question{Tool: "terminal", Command: "git log; make"}
-	danger := Question{Tool: "terminal", Command: "git log -3", Dangerous: true}
-	known := Question{Tool: "terminal", Command: "make", Remembered: true}
-	knownDanger := Question{Tool: "terminal", Command: "rm -rf /", Dangerous: true, Remembered: true}
+	gitLog := Question{Tool: "terminal", Subject: "git log -3"}
+	build := Question{Tool: "terminal", Subject: "make"}
+	chained := Question{Tool: "terminal", Subject: "git log; make"}
+	danger := Question{Tool: "terminal", Subject: "git log -3", Dangerous: true}
+	known := Question{Tool: "terminal", Subject: "make", Remembered: true}
+	knownDanger := Question{Tool: "terminal", Subject: "rm -rf /", Dangerous: true, Remembered: true}
 	const deny, ask, allow = VerdictDeny, VerdictAsk, VerdictAllow
 	tests := []struct {
 		name                           string
@@ -68,7 +71,7 @@ func TestApprovalRequestSaysWhatWillHappen(t *testing.T) {
 	if !r.IsError || !strings.Contains(r.Content, "denied by the user") {
 		t.Errorf("result = %+v", r)
 	}
-	want := ApprovalRequest{SessionID: "s1", CallID: "c1", Tool: "terminal", Summary: "run: echo a⏎echo \uFFFD[8mb", Reason: "terminal needs approval", Command: "echo a\necho \x1b[8mb"}
+	want := ApprovalRequest{SessionID: "s1", CallID: "c1", Tool: "terminal", Summary: "run: echo a⏎echo \uFFFD[8mb", Reason: "dangerous command: contains characters that cannot be seen", Command: "echo a\necho \x1b[8mb"}
 	if len(p.asked) != 1 || p.asked[0] != want {
 		t.Errorf("asked %+v, want %+v", p.asked, want)
 	}
@@ -100,6 +103,11 @@ func TestApprovalMemory(t *testing.T) {
 			// A dangerous command that does nothing here.
 			const dangerous = "true sudo || sudo -n true"
 			steps(s, p, "s1", dangerous)
+			for _, kept := range s.Overview().Approvals {
+				if kept.Subject == dangerous {
+					t.Errorf("a decision about a dangerous command is kept: %+v", kept)
+				}
+			}
 			p.answer = DecisionDeny
 			got := []int{steps(s, p, "s1", "true"), steps(s, p, "s1", "true 2"), steps(s, p, "s2", "true"), steps(s, p, "s1", dangerous)}
 			want := []int{tt.again, tt.otherCommand, tt.otherSession, tt.bad}
@@ -145,14 +153,14 @@ func TestApprovalRefusals(t *testing.T) {
 }
 
 func TestApprovalMemoryIsBounded(t *testing.T) {
-	m := newMemory()
+	m := newMemory(NewApprovals(filepath.Join(t.TempDir(), ApprovalsFile), clock.RealClock{}))
 	for i := range 3 * maxRemembered {
-		m.add(fmt.Sprint(i), "x", DecisionSession)
+		_ = m.add(fmt.Sprint(i), covered{"x", ""}, DecisionSession)
 	}
 	if len(m.sessions) != maxRemembered || len(m.order) != maxRemembered {
 		t.Errorf("%d sessions and %d in order, want %d", len(m.sessions), len(m.order), maxRemembered)
 	}
-	if m.has("0", "x") || !m.has(fmt.Sprint(3*maxRemembered-1), "x") {
+	if m.has("0", covered{"x", ""}) || !m.has(fmt.Sprint(3*maxRemembered-1), covered{"x", ""}) {
 		t.Error("the oldest must be forgotten first")
 	}
 }

@@ -18,8 +18,14 @@ type command struct {
 	environ   []string
 	// marker is the NAME=value in environ that no other command has.
 	marker  string
+	orphans *Orphans
+	// timeout ends the command; 0 means never.
 	timeout time.Duration
 	out     io.Writer
+	// stdin is given to the command and closed here; nil means no input.
+	stdin *os.File
+	// started is told the number of the process; nil means nobody is.
+	started func(pid int)
 }
 
 // ending is how a command ended.
@@ -39,6 +45,9 @@ const drainGrace = 2 * time.Second
 // runCommand runs c to its end and leaves none of its processes behind. It
 // returns an error when the command could not be started.
 func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, error) {
+	if c.stdin != nil {
+		defer c.stdin.Close()
+	}
 	if err := ctx.Err(); err != nil {
 		return ending{cancelled: true}, nil //nolint:nilerr // told in the ending
 	}
@@ -55,14 +64,29 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 	// A session of its own has no controlling terminal, so that nothing can
 	// wait for a password, and is a process group of its own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	timer := clk.NewTimer(c.timeout)
-	defer timer.Stop()
+	if c.stdin != nil {
+		cmd.Stdin = c.stdin
+	}
+	var timedOut <-chan time.Time
+	if c.timeout > 0 {
+		timer := clk.NewTimer(c.timeout)
+		defer timer.Stop()
+		timedOut = timer.C()
+	}
+	span := c.orphans.begin(c.marker)
+	defer c.orphans.end(span)
 	err = cmd.Start()
 	write.Close()
+	if c.stdin != nil {
+		c.stdin.Close() // or the command's writers would never see its end
+	}
 	if err != nil {
 		return ending{}, fmt.Errorf("cannot start the command: %w", err)
 	}
-	tree := newTree(cmd.Process.Pid, c.marker, read)
+	if c.started != nil {
+		c.started(cmd.Process.Pid)
+	}
+	tree := newTree(cmd.Process.Pid, span, c, read)
 	exited := background(func() error { return awaitExit(cmd) })
 	copied := background(func() error { return drain(c.out, read) })
 
@@ -71,7 +95,7 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 	case <-exited.done:
 	case <-ctx.Done():
 		end.cancelled = true
-	case <-timer.C():
+	case <-timedOut:
 		end.timedOut = true
 	}
 	killed, survivors := tree.kill()

@@ -7,11 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newTestSet builds a Set over temporary directories; change edits the
 // configuration first. It is closed, and must close in time, with the test.

@@ -9,10 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// openQuietly neither waits for the other end of a pipe nor follows a link.
+const openQuietly = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW
+
 // openRegular opens a regular file below a root for reading. The place has
 // been admitted; what can have changed since is checked again on the open
 // descriptor.
 func (s *Set) openRegular(path string, p place) (*os.File, fs.FileInfo, error) {
+	return s.openIn(&s.sandbox, path, p)
+}
+
+// openIn is openRegular for a place in another sandbox of the same home.
+func (s *Set) openIn(box *sandbox, path string, p place) (*os.File, fs.FileInfo, error) {
 	root, err := os.OpenRoot(p.root)
 	if err != nil {
 		return nil, nil, err
@@ -27,7 +35,7 @@ func (s *Set) openRegular(path string, p place) (*os.File, fs.FileInfo, error) {
 	if err := s.checkRegular(path, info); err != nil {
 		return nil, nil, err
 	}
-	f, err := root.OpenFile(p.rel, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	f, err := root.OpenFile(p.rel, openQuietly, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, plain(err))
 	}
@@ -36,7 +44,7 @@ func (s *Set) openRegular(path string, p place) (*os.File, fs.FileInfo, error) {
 		err = s.checkRegular(path, now)
 	}
 	if err == nil {
-		err = s.checkOpened(path, f)
+		err = box.checkOpened(path, f)
 	}
 	if err != nil {
 		if now != nil && s.sandbox.alias(now) {
@@ -64,16 +72,16 @@ func (s *Set) checkRegular(path string, info fs.FileInfo) error {
 // checkOpened asks the kernel where an open descriptor really is, where it can
 // tell: a directory may have been swapped for a link to a protected one after
 // the path was resolved. os.Root has kept it below the root in any case.
-func (s *Set) checkOpened(path string, f *os.File) error {
+func (b *sandbox) checkOpened(path string, f *os.File) error {
 	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	if err != nil {
 		return nil //nolint:nilerr // no procfs here; the look before the open has to do
 	}
-	p, err := s.sandbox.within(real)
+	p, err := b.within(real)
 	if err != nil {
 		return fmt.Errorf("%s %w", path, err)
 	}
-	if why := s.sandbox.protection(p, reading); why != "" {
+	if why := b.protection(p, reading); why != "" {
 		return fmt.Errorf("%s %s", path, why)
 	}
 	return nil

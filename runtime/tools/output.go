@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -146,3 +147,17 @@ func trimTail(b []byte) []byte {
 }
 
 var _ io.Writer = (*output)(nil)
+
+// bounded is a text as far as it may go to the model; what is longer is kept in a spill file that the text names.
+func (s *Set) bounded(content string) string {
+	if len(content) <= s.outputLimit() {
+		return readable([]byte(content))
+	}
+	id := rand.Text()
+	out := newOutput(s.outputLimit(), func() (*os.File, error) { return s.createSpill(id) })
+	_, _ = out.Write([]byte(content)) // never fails
+	if err := out.close(); err != nil {
+		s.config.Log.Error(err, "a complete result could not be kept")
+	}
+	return out.render()
+}

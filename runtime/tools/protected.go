@@ -19,13 +19,13 @@ const (
 // protectedNames are files and directories of a home that hold secrets, locks,
 // sockets or other people's data. No tool reads or writes them.
 var protectedNames = []string{
-	".env", ".env.*", "auth.json*", ".managed", "*.lock", "*.sock", "*.sock.path", "*.token", "gateway.pid",
+	".env", ".env.*", "auth.json*", ".managed", ".hermes-*", "*.lock", "*.sock", "*.sock.path", "*.token", "gateway.pid",
 	"mcp-tokens", "state-snapshots", "backups", "profiles",
 }
 
 // writeProtectedNames decide what the agent may do or run inside the gateway;
 // an agent that writes them would be granting rights to itself.
-var writeProtectedNames = []string{"config.yaml", "shell-hooks-allowlist.json", "gateway_state.json", "processes.json", "hooks", "plugins"}
+var writeProtectedNames = []string{"config.yaml", "shell-hooks-allowlist.json", "gateway_state.json", ApprovalsFile, "processes.json", "hooks", "plugins"}
 
 // protection says why a place may not be used, or "". The place must be free
 // of symlinks. Names are compared without case, because the disk may do so.

@@ -34,13 +34,28 @@ type Tool struct {
 	// Interactive marks a tool that waits for a person, so that the turn loop
 	// does not run it beside others (L7).
 	Interactive bool
+	// Approval is what one decision of a person covers, one of the Approval constants; empty means ApprovalNone for a
+	// tool with a Plan and ApprovalPerTool for one without.
+	Approval string
+	// Missing says what has to be done when Available says no.
+	Missing string
 }
+
+// What one decision of a person covers.
+const (
+	ApprovalNone       = "none"
+	ApprovalPerTool    = "this tool"
+	ApprovalPerCommand = "this exact command"
+	ApprovalPerHost    = "this host"
+)
 
 // Plan is a call as the approval step sees it.
 type Plan struct {
 	Summary string
-	// Command is the complete shell command, for terminal only.
+	// Command is the complete shell command, or the input of one; it is judged by Dangerous.
 	Command string
+	// Subject is what a decision and the pattern of an allow rule are about; empty means Command.
+	Subject string
 	// ReadOnly calls need no approval.
 	ReadOnly bool
 }

@@ -194,7 +194,7 @@ func TestOpenedElsewhereIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.checkOpened("x", f); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.sandbox.checkOpened("x", f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 		f.Close()

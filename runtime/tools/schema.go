@@ -25,8 +25,11 @@ func integer(description string, least, most int) map[string]any {
 
 // oneLine makes text safe for a one-line summary: control characters cannot
 // hide what a person is asked to approve.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
+func oneLine(s string) string { return clip(flat(s), 300) }
+
+// flat is oneLine without the limit.
+func flat(s string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
 			return '⏎'
@@ -35,5 +38,21 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return clip(s, 300)
+}
+
+// anyText is a string that may be empty.
+func anyText(description string) map[string]any {
+	return map[string]any{"type": "string", "description": description}
+}
+
+func boolean(description string) map[string]any {
+	return map[string]any{"type": "boolean", "description": description}
+}
+
+func oneOf(description string, values ...string) map[string]any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	return map[string]any{"type": "string", "enum": list, "description": description}
 }

@@ -23,6 +23,10 @@ type Set struct {
 	registry *registry
 	toolsets selection
 	memory   *memory
+	editing  pathLocks
+	// processes are the profile's; own says that they end with the Set.
+	processes    *Processes
+	ownProcesses bool
 
 	mu      sync.Mutex
 	retired []*os.File
@@ -51,8 +55,11 @@ func NewSet(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	toolsets, err := selectToolsets(c.Toolsets, c.DisabledToolsets)
+	toolsets, err := selectToolsets(c.Toolsets, c.DisabledToolsets, c.CustomToolsets)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := parseReach(c.Web.AllowPrivate); err != nil {
 		return nil, err
 	}
 	if err := checkEnviron(c.Environ); err != nil {
@@ -62,9 +69,16 @@ func NewSet(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{config: c, rules: rules, sandbox: box, toolsets: toolsets, registry: newRegistry(), memory: newMemory(), idle: make(chan struct{})}
+	if c.Approvals == nil {
+		c.Approvals = NewApprovals(filepath.Join(c.Home, ApprovalsFile), c.Clock)
+	}
+	s := &Set{config: c, rules: rules, sandbox: box, toolsets: toolsets, registry: newRegistry(), memory: newMemory(c.Approvals), idle: make(chan struct{})}
+	if s.processes = c.Processes; s.processes == nil {
+		s.ownProcesses = true
+		s.processes = NewProcesses(ProcessOptions{Path: filepath.Join(c.Home, ProcessesFile), RunID: c.RunID, Clock: c.Clock, Log: c.Log})
+	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
-	for _, t := range []Tool{s.readFileTool(), s.writeFileTool(), s.listDirTool(), s.terminalTool()} {
+	for _, t := range append(s.builtins(), faultTools()...) {
 		if err := s.registry.register(t, false); err != nil {
 			return nil, err
 		}
@@ -154,9 +168,11 @@ func (s *Set) Register(t Tool, override bool) error {
 }
 
 func (s *Set) offered(e *entry) bool {
+	return s.toolsets.enabled(e.Toolset, e.Name) && s.available(e)
+}
+
+func (s *Set) available(e *entry) bool {
 	switch {
-	case !s.toolsets.enabled(e.Toolset):
-		return false
 	case e.Available == nil:
 		return true
 	case e.UncachedCheck:
@@ -197,7 +213,8 @@ func (s *Set) Run(ctx context.Context, sessionID string, c Call, approve Approve
 	defer cancel()
 	defer context.AfterFunc(s.stopped, cancel)()
 
-	result, err := s.run(ctx, sessionID, c, approve)
+	c.session, c.ask = sessionID, approve
+	result, err := s.run(ctx, c)
 	if err == nil {
 		return result
 	}
@@ -205,7 +222,7 @@ func (s *Set) Run(ctx context.Context, sessionID string, c Call, approve Approve
 	return errorResult(err)
 }
 
-func (s *Set) run(ctx context.Context, sessionID string, c Call, approve ApproveFunc) (Result, error) {
+func (s *Set) run(ctx context.Context, c Call) (Result, error) {
 	e, ok := s.registry.lookup(c.Name)
 	if !ok || !s.offered(e) {
 		return Result{}, s.unknown(c.Name)
@@ -221,7 +238,7 @@ func (s *Set) run(ctx context.Context, sessionID string, c Call, approve Approve
 			return Result{}, err
 		}
 	}
-	if err := s.approve(ctx, sessionID, c, plan, approve); err != nil {
+	if err := s.approve(ctx, e, c, plan); err != nil {
 		return Result{}, err
 	}
 	if ctx.Err() != nil {
@@ -265,7 +282,7 @@ func (s *Set) end() {
 }
 
 // Close cancels every running call, which ends every process it started, and
-// waits until they are gone. It returns ctx's error when they are not gone in
+// waits until they are gone. Background processes end with it unless they are the profile's. It returns ctx's error when they are not gone in
 // time. Later calls are refused.
 func (s *Set) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -280,6 +297,9 @@ func (s *Set) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	select {
 	case <-s.idle:
+		if s.ownProcesses {
+			return s.processes.Close(ctx)
+		}
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%d tool calls still running: %w", running, ctx.Err())

@@ -26,7 +26,7 @@ func (s *Set) createSpill(callID string) (*os.File, error) {
 		s.config.Log.Error(err, "old command output could not be removed", "directory", s.config.SpillDir)
 	}
 	name := s.config.Clock.Now().UTC().Format("20060102_150405_") + strings.ToLower(callID[:8]) + ".txt"
-	return os.OpenFile(filepath.Join(s.config.SpillDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return os.OpenFile(filepath.Join(s.config.SpillDir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // pruneSpill removes the oldest spill files until at most files of them with

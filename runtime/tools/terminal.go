@@ -18,6 +18,7 @@ const (
 type terminalArgs struct {
 	Command        string `json:"command"`
 	TimeoutSeconds int    `json:"timeout_seconds"`
+	Background     bool   `json:"background"`
 }
 
 func (a terminalArgs) timeout() time.Duration {
@@ -32,19 +33,26 @@ func (s *Set) terminalTool() Tool {
 		Definition: Definition{
 			Name: toolsetTerminal,
 			Description: "Run a command with sh -c in the workspace. Standard output and standard error come back together, " +
-				"with the exit code. There is no terminal and no input. Processes left in the background are ended when the command returns.",
+				"with the exit code. There is no terminal and no input. Processes left in the background are ended when the command returns; " +
+				"background starts one that goes on, for process_manage to look after.",
 			Parameters: object(map[string]any{
 				"command":         text("The shell command."),
 				"timeout_seconds": integer(fmt.Sprintf("Seconds until the command and everything it started is ended. Default %d.", int(defaultTimeout.Seconds())), 1, int(maxTimeout.Seconds())),
+				"background":      boolean("Return at once and let the command go on until it ends or is ended."),
 			}, "command"),
 		},
-		Toolset: toolsetTerminal,
+		Toolset:  toolsetTerminal,
+		Approval: ApprovalPerCommand,
 		Plan: func(c Call) (Plan, error) {
 			a, err := decode[terminalArgs](c)
 			if err == nil && strings.ContainsRune(a.Command, 0) {
 				err = errors.New("the command contains a NUL byte")
 			}
-			return Plan{Summary: "run: " + oneLine(a.Command), Command: a.Command}, err
+			how := "run: "
+			if a.Background {
+				how = "run in the background: "
+			}
+			return Plan{Summary: how + oneLine(a.Command), Command: a.Command}, err
 		},
 		Handler: s.terminal,
 	}
@@ -55,6 +63,9 @@ func (s *Set) terminal(ctx context.Context, c Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if a.Background {
+		return s.startBackground(c, a)
+	}
 	callID := rand.Text()
 	out := newOutput(s.outputLimit(), func() (*os.File, error) { return s.createSpill(callID) })
 	end, err := runCommand(ctx, s.config.Clock, command{
@@ -62,6 +73,7 @@ func (s *Set) terminal(ctx context.Context, c Call) (Result, error) {
 		dir:     s.config.Workspace,
 		environ: buildEnviron(s.config, s.sandbox.commandHome, callID),
 		marker:  callMarker + "=" + callID,
+		orphans: s.config.Orphans,
 		timeout: a.timeout(),
 		out:     out,
 	})

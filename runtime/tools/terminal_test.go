@@ -205,7 +205,7 @@ func TestBackgroundProcessesEndWithTheCall(t *testing.T) {
 	s := newTestSet(t, nil)
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	// The shell returns once the daemon has written its pid.
-	got := must(t, s, "terminal", sh("export P="+pidFile+"; setsid sh -c 'echo $$ > $P.tmp; mv $P.tmp $P; exec sleep 1000' & while ! [ -e $P ]; do :; done; echo done"))
+	got := must(t, s, "terminal", sh("export P="+pidFile+"; setsid sh -c 'echo $$ > $P; exec sleep 1000' & while ! [ -s $P ]; do :; done; echo done"))
 	if got != "done\n[exit code 0]\n[1 background processes were ended]" {
 		t.Errorf("result = %q", got)
 	}

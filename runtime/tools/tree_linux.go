@@ -18,11 +18,14 @@ import (
 // marker in its environment, or the command's output pipe on its standard
 // output or error. A daemon that forks twice, starts a session of its own and
 // clears its environment is still found by the pipe; one that also closes the
-// pipe within a cleared environment is not.
+// pipe is found because it has become an orphan of this process, where Orphans
+// are watched.
 type tree struct {
-	leader int
-	marker []byte
-	pipe   string
+	orphans *Orphans
+	call    *callSpan
+	leader  int
+	marker  string
+	pipe    string
 	// since is the leader's kernel start time; older processes are never
 	// members, which keeps the scan short.
 	since uint64
@@ -37,8 +40,8 @@ type process struct {
 	start                       uint64
 }
 
-func newTree(leader int, marker string, pipe *os.File) *tree {
-	t := &tree{leader: leader, marker: append([]byte(marker), 0), members: map[int]uint64{}}
+func newTree(leader int, call *callSpan, c command, pipe *os.File) *tree {
+	t := &tree{orphans: c.orphans, call: call, leader: leader, marker: c.marker, members: map[int]uint64{}}
 	// Not by descriptor number: File.Fd would make the pipe blocking and so
 	// deaf to deadlines.
 	if info, err := pipe.Stat(); err == nil {
@@ -122,6 +125,9 @@ func (t *tree) scan() []process {
 			t.members[p.pid] = p.start
 		}
 	}
+	for _, p := range t.orphans.escaped(all, t.call, t.leader, t.has) {
+		t.members[p.pid] = p.start
+	}
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
@@ -145,6 +151,11 @@ func (t *tree) newer() []process {
 	if len(t.members) == 0 {
 		return nil // No procfs for us: the process group has to do.
 	}
+	return processes(t.since)
+}
+
+// processes reads the process table without this process and what is older than since.
+func processes(since uint64) []process {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -158,7 +169,7 @@ func (t *tree) newer() []process {
 		if err != nil || pid == self {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil && p.start >= t.since {
+		if p, err := readProcess(pid); err == nil && p.start >= since {
 			out = append(out, p)
 		}
 	}
@@ -172,15 +183,24 @@ func (t *tree) has(p process) bool {
 
 // signed reports that p shows by itself that it belongs to the command.
 func (t *tree) signed(p process) bool {
-	return t.has(p) || p.session == t.leader || p.group == t.leader || t.marked(p.pid) || t.holdsPipe(p.pid)
+	return t.has(p) || p.session == t.leader || p.group == t.leader || hasMarker(p.pid, t.marker) || t.holdsPipe(p.pid)
 }
 
-func (t *tree) marked(pid int) bool {
+// hasMarker reports that a process was started with this NAME=value in its environment.
+func hasMarker(pid int, marker string) bool {
+	if marker == "" {
+		return false
+	}
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return false
 	}
-	return bytes.HasPrefix(environ, t.marker) || bytes.Contains(environ, append([]byte{0}, t.marker...))
+	for pair := range bytes.SplitSeq(environ, []byte{0}) {
+		if string(pair) == marker {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *tree) holdsPipe(pid int) bool {

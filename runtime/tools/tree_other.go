@@ -12,7 +12,7 @@ import (
 // the group outlives the command.
 type tree struct{ leader int }
 
-func newTree(leader int, _ string, _ *os.File) *tree { return &tree{leader: leader} }
+func newTree(leader int, _ *callSpan, _ command, _ *os.File) *tree { return &tree{leader: leader} }
 
 // awaitExit waits for the command; the caller's own Wait then finds its state.
 func awaitExit(cmd *exec.Cmd) error { return cmd.Wait() }

@@ -21,7 +21,14 @@ type Call struct {
 	ID        string
 	Name      string
 	Arguments json.RawMessage
+
+	// What Run adds for handlers that want it (T4).
+	session string
+	ask     ApproveFunc
 }
+
+// Session is the session the call belongs to, once it is run.
+func (c Call) Session() string { return c.session }
 
 // Result is what goes back to the model. Content of an error that has no
 // output of its own is `{"error":…}` (T5).
@@ -38,12 +45,13 @@ const (
 	DecisionDeny Decision = iota
 	// DecisionOnce allows this call only.
 	DecisionOnce
-	// DecisionSession allows it for the rest of the session: the tool, or for
-	// terminal exactly this command.
+	// DecisionSession allows what the request covers for the rest of the session.
 	DecisionSession
-	// DecisionAlways allows it for every session as long as the Set lives.
+	// DecisionAlways allows it for every session until it is revoked; it is kept in the home.
 	DecisionAlways
 )
+
+func (d Decision) valid() bool { return d >= DecisionDeny && d <= DecisionAlways }
 
 // ApprovalRequest is a question for the person who owns the session.
 type ApprovalRequest struct {
@@ -54,6 +62,11 @@ type ApprovalRequest struct {
 	Reason string
 	// Command is the complete command for terminal, otherwise empty.
 	Command string
+	// Covers says what a decision for the session or for always covers, one of the Approval constants; empty when no
+	// decision covers more than this call.
+	Covers string
+	// Question is set when the agent asks something instead of for permission (tool clarify).
+	Question *Clarification
 }
 
 // ApproveFunc asks a person and waits for the answer. It returns ctx's error
@@ -82,13 +95,32 @@ type Config struct {
 	// Roots are further directories the file tools may use. Naming one is the
 	// consent to read it.
 	Roots []string
-	// Toolsets selects; empty, "all" or "*" selects every toolset.
+	// Toolsets selects; empty, "all" or "*" selects every toolset that is not opt-in.
 	Toolsets []string
 	// DisabledToolsets is taken away from the selection.
 	DisabledToolsets []string
-	Mode             Mode
-	// Allow holds allow rules: a tool name, or "terminal:<glob>".
+	// CustomToolsets are toolsets that the configuration defines.
+	CustomToolsets map[string]CustomToolset
+	Mode           Mode
+	// Allow holds allow rules: a tool name, or a tool and a glob over what its calls are told apart by, as in
+	// "terminal:git *" and "web_fetch:https://*.example.org".
 	Allow []string
+	// Approvals keeps decisions given for always; nil means the file of the home.
+	Approvals *Approvals
+	// Declared reports whether a file of the home, by its relative path, is declared in the profile, so that a change
+	// would not last; nil means that none is.
+	Declared func(rel string) bool
+	// MemoryLimit and UserLimit bound memories/MEMORY.md and memories/USER.md, in characters; 0 means 2200 and 1375.
+	MemoryLimit, UserLimit int
+	// Sessions finds what was said in earlier sessions; nil makes session_search unavailable.
+	Sessions SessionSearcher
+	// Skills says which skills are offered.
+	Skills SkillConfig
+	// Web says what web_fetch may reach.
+	Web WebConfig
+	// Processes are the profile's background processes. They outlive the Set; nil means that the Set makes them and ends
+	// them when it closes.
+	Processes *Processes
 	// Environ is added to the built environment of commands, as KEY=value.
 	Environ []string
 	// OutputLimit is how many bytes of a command's or a file's text go to the
@@ -101,4 +133,6 @@ type Config struct {
 	Clock    clock.WithTicker
 	// RunID identifies this run of the gateway; commands see it as HERMES_RUN_ID.
 	RunID string
+	// Orphans finds what hid from the call that started it; nil does without.
+	Orphans *Orphans
 }

@@ -30,7 +30,8 @@ func (s *Set) writeFileTool() Tool {
 				"content": map[string]any{"type": "string", "description": "The complete new content."},
 			}, "path", "content"),
 		},
-		Toolset: toolsetFile,
+		Toolset:  toolsetFile,
+		Approval: ApprovalPerTool,
 		Plan: func(c Call) (Plan, error) {
 			a, err := decode[writeFileArgs](c)
 			if err != nil {
@@ -68,6 +69,7 @@ func (s *Set) writeFile(_ context.Context, c Call) (Result, error) {
 	if err := root.MkdirAll(filepath.Dir(p.rel), 0o755); err != nil {
 		return Result{}, fmt.Errorf("%s: cannot create its directory: %w", a.Path, plain(err))
 	}
+	defer s.editing.lock(p.abs())()
 	created, err := s.replaceFile(root, p.rel, []byte(a.Content))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", a.Path, plain(err))

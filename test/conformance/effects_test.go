@@ -63,6 +63,7 @@ cron: {maxParallelJobs: 2, timezone: Europe/Berlin, catchUpMissed: false}
 config: {display: {compact: true}}
 approvals: {mode: Deny, allow: [x]}
 peers: {allow: [bob]}
+backup: {schedule: "0 3 * * *", keep: 5}
 suspended: true
 `
 
@@ -193,7 +194,7 @@ func alter(v reflect.Value) {
 func rendered() map[string]bool {
 	out := map[string]bool{}
 	for _, path := range leaves("Profile", kinds["Profile"]) {
-		if !strings.HasPrefix(path, "Profile.backup") && path != "Profile.deletionPolicy" {
+		if path != "Profile.deletionPolicy" {
 			out[path] = true
 		}
 	}

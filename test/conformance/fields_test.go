@@ -22,7 +22,6 @@ var kinds = map[string]reflect.Type{
 // and that nothing acts on in this version, with why. A field leaves the list by
 // getting an effect test; the list cannot grow without a reason.
 var fieldsWithoutEffectYet = map[string]string{
-	"Profile.backup":  "store backups come with runtime/store snapshots",
 	"Gateway.backend": "the HTTP backend comes with the API server of the gateway; the local socket is always there",
 	"Gateway.relay":   "the relay transport comes with runtime/relay",
 	"Gateway.pod":     "engine Kubernetes comes with controllers/engine/kubernetes; until then EngineUnavailable says so",

@@ -31,6 +31,8 @@ type Cluster struct {
 	t *testing.T
 	// Dir holds all the rest; its path is short because sockets live below it.
 	Dir, Data, Home string
+	// program is the hermes to run, "" for the release.
+	program string
 	// Env is added to the environment of every hermes command.
 	Env []string
 	// beforeRemoval runs at the end, when nothing runs any more.
@@ -121,7 +123,11 @@ func (c *Cluster) Hermes(args ...string) result { return c.HermesInput("", args.
 
 // HermesInput is Hermes with something on standard input.
 func (c *Cluster) HermesInput(input string, args ...string) result {
-	return c.run(binary(c.t, "hermes"), input, args...)
+	program := c.program
+	if program == "" {
+		program = binary(c.t, "hermes")
+	}
+	return c.run(program, input, args...)
 }
 
 // Kubectl runs the real kubectl as this control plane's administrator.

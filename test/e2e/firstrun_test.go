@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,4 +63,17 @@ func (c *Cluster) chat(args ...string) chatAnswer {
 		c.t.Fatalf("hermes chat -o json: %v\n%s", err, out)
 	}
 	return a
+}
+
+// TestStopIsQuiet: watches are told to end when the control plane stops, so that nothing is waited for in vain and nothing
+// is logged as a failure.
+func TestStopIsQuiet(t *testing.T) {
+	c := started(t)
+	c.Apply(demoYAML("one", ""))
+	AwaitReady(c, c.Client(), profile("one"))
+	c.Down()
+	log := readFile(t, filepath.Join(c.Data, "controlplane", "apiserver.log"))
+	if strings.Contains(log, "Failed to shutdown server") {
+		t.Error("the control plane gave up waiting for its connections")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -22,22 +23,25 @@ func suspend(t *testing.T, k client.Client, name string, suspended bool) {
 	}
 }
 
-// TestBrokenProfilesStopAtThemselves: three of many profiles are broken, each in its own way and each says how; all
-// the others answer, and the broken ones recover when they are mended.
+// TestBrokenProfilesStopAtThemselves: of 100 profiles one has a corrupt store, one a panicking tool, one an unreadable
+// home: 97 answer, three say why, and the broken ones recover when they are mended.
 func TestBrokenProfilesStopAtThemselves(t *testing.T) {
-	c := started(t)
-	k, m := c.Client(), model(t)
-	const many = 40
+	t.Parallel()
+	c := newCluster(t)
+	c.withFaults()
+	c.Up()
+	k, m, broken := c.Client(), model(t), model(t)
+	const many = 97
 	blocked := c.ProfileHome("blocked")
 	writeFile(t, blocked, "a file where a directory should be\n")
-	manifests := []string{profileYAML("blocked", m.URL(), ""), profileYAML("corrupt", m.URL(), ""), profileYAML("unreadable", m.URL(), "")}
+	manifests := []string{profileYAML("blocked", m.URL(), ""), profileYAML("corrupt", m.URL(), ""), profileYAML("panics", broken.URL(), "")}
 	names := make([]string, 0, many)
 	for i := range many {
 		names = append(names, fmt.Sprintf("well-%02d", i))
 		manifests = append(manifests, profileYAML(names[i], m.URL(), ""))
 	}
 	c.Apply(manifests...)
-	AwaitReady(c, k, profile("corrupt"), profile("unreadable"))
+	AwaitReady(c, k, profile("corrupt"), profile("panics"))
 	kept, err := c.Turn("corrupt", "", "before")
 	if err != nil {
 		t.Fatal(err)
@@ -48,16 +52,10 @@ func TestBrokenProfilesStopAtThemselves(t *testing.T) {
 	good := readFile(t, store)
 	writeFile(t, store, "this is no database"+good[19:])
 	suspend(t, k, "corrupt", false)
-	config := filepath.Join(c.ProfileHome("unreadable"), "config.yaml")
-	writeFile(t, config, "model: [\xff\xfe")
-	suspend(t, k, "unreadable", true)
-	AwaitCondition(c, k, profile("unreadable"), v1alpha1.ConditionServed, "False", v1alpha1.ReasonSuspended)
-	suspend(t, k, "unreadable", false)
 
 	AwaitCondition(c, k, profile("corrupt"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonStoreCorrupt)
 	AwaitCondition(c, k, profile("blocked"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonHomeWriteFailed)
-	AwaitCondition(c, k, profile("unreadable"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonHomeWriteFailed)
-	for _, name := range []string{"corrupt", "blocked", "unreadable"} {
+	for _, name := range []string{"corrupt", "blocked"} {
 		if _, err := c.Turn(name, "", "hello"); err == nil {
 			t.Errorf("%s answers", name)
 		}
@@ -67,6 +65,7 @@ func TestBrokenProfilesStopAtThemselves(t *testing.T) {
 	}
 
 	var turns sync.WaitGroup
+	turns.Go(func() { c.panicUntilClosed(broken, "panics", 5) }) // while all the others answer
 	for _, name := range names {
 		AwaitReady(c, k, profile(name))
 		turns.Go(func() {
@@ -77,6 +76,9 @@ func TestBrokenProfilesStopAtThemselves(t *testing.T) {
 	}
 	turns.Wait()
 	AwaitReady(c, k, gateway("default"))
+	if said := AwaitCondition(c, k, profile("panics"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonRuntimeFailed); !strings.Contains(said.Message, "fault_panic has a bug") {
+		t.Errorf("the panic is not told: %s", said.Message)
+	}
 	if s := c.Status(); s.NeedAttention != 3 || s.Total != many+4 {
 		t.Errorf("%d of %d need attention, want 3 of %d", s.NeedAttention, s.Total, many+4)
 	}
@@ -84,15 +86,40 @@ func TestBrokenProfilesStopAtThemselves(t *testing.T) {
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(config); err != nil {
-		t.Fatal(err)
-	}
 	suspend(t, k, "corrupt", true)
 	AwaitCondition(c, k, profile("corrupt"), v1alpha1.ConditionServed, "False", v1alpha1.ReasonSuspended)
 	writeFile(t, store, good)
 	suspend(t, k, "corrupt", false)
-	AwaitReady(c, k, profile("blocked"), profile("unreadable"), profile("corrupt"))
+	AwaitReady(c, k, profile("blocked"), profile("panics"), profile("corrupt"))
+	if _, err := c.Turn("panics", "", "again"); err != nil {
+		t.Errorf("after the back-off: %v", err)
+	}
 	if _, err := c.Turn("corrupt", kept.Hermes.Session, "after"); err != nil {
 		t.Errorf("the session of the mended store: %v", err)
+	}
+}
+
+// TestConfigThatIsNoTextSaysSo: the one whose config.yaml somebody broke says which file and what to do, nothing
+// restarts, and it is served again once the file is gone.
+func TestConfigThatIsNoTextSaysSo(t *testing.T) {
+	c := started(t)
+	k, m := c.Client(), model(t)
+	c.Apply(profileYAML("one", m.URL(), ""))
+	AwaitReady(c, k, profile("one"))
+	config := filepath.Join(c.ProfileHome("one"), "config.yaml")
+	writeFile(t, config, "model: [\xff\xfe")
+	suspend(t, k, "one", true)
+	AwaitCondition(c, k, profile("one"), v1alpha1.ConditionServed, "False", v1alpha1.ReasonSuspended)
+	suspend(t, k, "one", false)
+	said := AwaitCondition(c, k, profile("one"), v1alpha1.ConditionReady, "False", v1alpha1.ReasonConfigInvalid)
+	if !strings.Contains(said.Message, config) || !strings.Contains(said.Message, "correct it or move it away") {
+		t.Errorf("the remedy is not told: %s", said.Message)
+	}
+	if err := os.Remove(config); err != nil {
+		t.Fatal(err)
+	}
+	AwaitReady(c, k, profile("one"))
+	if answer, err := c.Turn("one", "", "hello"); err != nil || reply(answer) != "you said: hello" {
+		t.Errorf("after the repair: %q, %v", reply(answer), err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // answer plays one turn.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, c Chat, t Turn) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, c Chat, t Turn) {
 	if t.Gate != nil {
 		select {
 		case <-t.Gate:
@@ -23,28 +23,28 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, c Chat, t Turn) 
 		w.Header().Set("Location", f.RedirectTo)
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	case f.Status != 0:
-		fail(w, f)
+		fail(w, d, f)
 	case c.Stream && !f.IgnoreStream:
 		w.Header().Set("Content-Type", cmp.Or(f.ContentType, "text/event-stream"))
 		w.WriteHeader(http.StatusOK)
 		o := &out{w: w, ctx: r.Context(), fault: f}
 		o.flush()
-		stream(o, c, t)
+		stream(o, d, c, t)
 	default:
 		w.Header().Set("Content-Type", cmp.Or(f.ContentType, "application/json"))
 		w.WriteHeader(http.StatusOK)
 		o := &out{w: w, ctx: r.Context(), fault: f}
-		b, _ := json.Marshal(whole(c, t))
+		b, _ := json.Marshal(d.whole(c, t))
 		o.write(b)
 	}
 }
 
-func fail(w http.ResponseWriter, f Fault) {
+func fail(w http.ResponseWriter, d dialect, f Fault) {
 	if f.RetryAfter != "" {
 		w.Header().Set("Retry-After", f.RetryAfter)
 	}
 	if f.Body == "" {
-		writeError(w, f.Status, f.Code, f.Type, cmp.Or(f.Message, http.StatusText(f.Status)))
+		d.writeError(w, f.Status, f.Code, f.Type, cmp.Or(f.Message, http.StatusText(f.Status)))
 		return
 	}
 	w.Header().Set("Content-Type", cmp.Or(f.ContentType, "application/json"))
@@ -60,10 +60,13 @@ func (t Turn) finish() string {
 }
 
 // whole is the answer in one piece.
-func whole(c Chat, t Turn) map[string]any {
+func (chat) whole(c Chat, t Turn) map[string]any {
 	m := map[string]any{"role": "assistant", "content": t.Text, "refusal": nil}
 	if t.Reasoning != "" {
 		m["reasoning_content"] = t.Reasoning
+	}
+	if len(t.Native) > 0 {
+		m["reasoning_details"] = t.Native
 	}
 	if len(t.ToolCalls) > 0 {
 		if t.Text == "" {

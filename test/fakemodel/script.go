@@ -1,5 +1,7 @@
 package fakemodel
 
+import "encoding/json"
+
 // ToolCall is a call the scripted model makes. Arguments goes out as it is, so it may be broken on purpose.
 type ToolCall struct {
 	ID        string `json:"id"`
@@ -13,13 +15,20 @@ type Usage struct {
 	Completion int64 `json:"completion,omitempty"`
 	Cached     int64 `json:"cached,omitempty"`
 	Reasoning  int64 `json:"reasoning,omitempty"`
+	// CacheWrite is reported by the messages dialect only.
+	CacheWrite int64 `json:"cacheWrite,omitempty"`
 }
 
 // Turn is one answer of the script.
 type Turn struct {
-	Text      string     `json:"text,omitempty"`
-	Reasoning string     `json:"reasoning,omitempty"`
-	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+	// Signature signs the reasoning of a messages answer.
+	Signature string `json:"signature,omitempty"`
+	// Native are opaque items the client has to send back: content blocks of a messages answer, which come first, or
+	// reasoning_details of a chat answer.
+	Native    []json.RawMessage `json:"native,omitempty"`
+	ToolCalls []ToolCall        `json:"toolCalls,omitempty"`
 	// FinishReason defaults to "tool_calls" with tool calls and to "stop" without.
 	FinishReason string `json:"finishReason,omitempty"`
 	Usage        Usage  `json:"usage,omitempty"`
@@ -58,7 +67,7 @@ type Fault struct {
 	TruncateAfter int `json:"truncateAfter,omitempty"`
 	// ResetAfter drops the connection after so many bytes.
 	ResetAfter int `json:"resetAfter,omitempty"`
-	// NoDone leaves out the final [DONE], as some servers do.
+	// NoDone leaves out the final [DONE] (message_stop), as some servers do.
 	NoDone bool `json:"noDone,omitempty"`
 	// NoFinish leaves out the finish reason and [DONE]: the stream ends after the content.
 	NoFinish bool `json:"noFinish,omitempty"`
@@ -76,6 +85,8 @@ type Fault struct {
 	OmitIndex bool `json:"omitIndex,omitempty"`
 	SameIndex bool `json:"sameIndex,omitempty"`
 	OmitID    bool `json:"omitID,omitempty"`
+	// WrongIndex gives the pieces of a messages answer the index of a block that never began.
+	WrongIndex bool `json:"wrongIndex,omitempty"`
 	// ArgumentsAsObject sends arguments as a JSON object instead of a string.
 	ArgumentsAsObject bool `json:"argumentsAsObject,omitempty"`
 	// IgnoreStream answers in one piece although a stream was asked for.

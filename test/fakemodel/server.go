@@ -1,6 +1,7 @@
 package fakemodel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,19 +16,19 @@ import (
 // maxRequest is the largest request body the server takes, in bytes.
 const maxRequest = 64 << 20
 
-// Request is one recorded call of /chat/completions.
+// Request is one recorded call of /chat/completions or /v1/messages.
 type Request struct {
 	Path   string
 	Header http.Header
 	// Body is exactly what was sent.
 	Body []byte
-	// Key is the bearer token.
+	// Key is the bearer token, or x-api-key.
 	Key string
 	// Parsed is Body; it is empty when Body is not JSON.
 	Parsed Chat
 }
 
-// Chat is the part of a chat completions request that tests look at. Messages stay raw so that prefixes can be
+// Chat is the part of a request of either dialect that tests look at. Messages stay raw so that prefixes can be
 // compared byte by byte.
 type Chat struct {
 	Model         string            `json:"model"`
@@ -35,6 +36,8 @@ type Chat struct {
 	StreamOptions json.RawMessage   `json:"stream_options"`
 	Messages      []json.RawMessage `json:"messages"`
 	Tools         []json.RawMessage `json:"tools"`
+	// System is what the messages dialect has instead of a system message.
+	System json.RawMessage `json:"system"`
 }
 
 // Message is a decoded message of a request.
@@ -49,6 +52,29 @@ type Message struct {
 			Arguments string `json:"arguments"`
 		} `json:"function"`
 	} `json:"tool_calls"`
+}
+
+// UnmarshalJSON takes a content in both forms.
+func (m *Message) UnmarshalJSON(b []byte) error {
+	type plain Message
+	var w struct {
+		*plain
+		Content json.RawMessage `json:"content"`
+	}
+	w.plain = (*plain)(m)
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(w.Content, &parts) == nil {
+		for _, p := range parts {
+			m.Content += p.Text
+		}
+		return nil
+	}
+	return json.Unmarshal(w.Content, &m.Content)
 }
 
 // Decoded gives the messages of the request; one that is not an object is left empty.
@@ -70,9 +96,13 @@ type Server struct {
 	mu       sync.Mutex
 	script   []Turn
 	respond  func(Request) Turn
+	title    Turn
+	titles   []Request
 	keys     map[string]bool
 	requests []Request
-	arrived  chan struct{} // closed and replaced at every request
+	// modelList is what GET /models answers; empty for the default.
+	modelList string
+	arrived   chan struct{} // closed and replaced at every request
 }
 
 // Start serves on addr, or on a free loopback port when addr is empty.
@@ -85,9 +115,11 @@ func Start(addr string) (*Server, error) {
 		return nil, fmt.Errorf("listening for the fake model: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{url: "http://" + l.Addr().String() + "/v1", served: make(chan struct{}), stop: stop, arrived: make(chan struct{})}
+	s := &Server{url: "http://" + l.Addr().String() + "/v1", served: make(chan struct{}), stop: stop, arrived: make(chan struct{}), title: Text(DefaultTitle)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("POST /v1/chat/completions", s.serve(chat{}))
+	mux.HandleFunc("POST "+messagesPath+"/v1/messages", s.serve(messages{}))
+	mux.HandleFunc("GET "+messagesPath+"/v1/models", s.models)
 	mux.HandleFunc("GET /v1/models", s.models)
 	s.http = &http.Server{Handler: mux, BaseContext: func(net.Listener) context.Context { return ctx }, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
@@ -97,8 +129,18 @@ func Start(addr string) (*Server, error) {
 	return s, nil
 }
 
-// URL is the base URL to configure, ending in /v1.
+// URL is the base URL of chat completions to configure, ending in /v1.
 func (s *Server) URL() string { return s.url }
+
+// MessagesURL is the base URL of the Anthropic messages dialect.
+func (s *Server) MessagesURL() string { return strings.TrimSuffix(s.url, "/v1") + messagesPath }
+
+// Models makes GET /models answer with this JSON instead of its own.
+func (s *Server) Models(json string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.modelList = json
+}
 
 // Close ends every answer in progress and stops serving.
 func (s *Server) Close() error {
@@ -162,6 +204,13 @@ func (s *Server) WaitRequests(ctx context.Context, n int) ([]Request, error) {
 // record keeps the request and decides its turn.
 func (s *Server) record(r Request) (turn Turn, refused bool) {
 	s.mu.Lock()
+	if asksForTitle(r) {
+		defer s.mu.Unlock()
+		s.titles = append(s.titles, r)
+		close(s.arrived)
+		s.arrived = make(chan struct{})
+		return s.title, s.keys != nil && !s.keys[r.Key]
+	}
 	s.requests = append(s.requests, r)
 	close(s.arrived)
 	s.arrived = make(chan struct{})
@@ -193,31 +242,49 @@ func lastUser(c Chat) string {
 	return said
 }
 
-func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-	if err != nil {
-		writeError(w, http.StatusRequestEntityTooLarge, "", "invalid_request_error", "request body too large")
-		return
-	}
-	req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
-	parseErr := json.Unmarshal(body, &req.Parsed)
-	turn, refused := s.record(req)
-	switch {
-	case refused:
-		writeError(w, http.StatusUnauthorized, "invalid_api_key", "invalid_request_error", "Incorrect API key provided: "+req.Key)
-	case parseErr != nil:
-		writeError(w, http.StatusBadRequest, "", "invalid_request_error", "the body is not JSON: "+parseErr.Error())
-	default:
-		s.answer(w, r, req.Parsed, turn)
+// serve answers requests of one dialect.
+func (s *Server) serve(d dialect) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+		if err != nil {
+			d.writeError(w, http.StatusRequestEntityTooLarge, "", "invalid_request_error", "request body too large")
+			return
+		}
+		key := cmp.Or(r.Header.Get("X-Api-Key"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, Key: key}
+		parseErr := json.Unmarshal(body, &req.Parsed)
+		turn, refused := s.record(req)
+		switch {
+		case refused:
+			d.writeError(w, http.StatusUnauthorized, "invalid_api_key", "authentication_error", "Incorrect API key provided: "+req.Key)
+		case parseErr != nil:
+			d.writeError(w, http.StatusBadRequest, "", "invalid_request_error", "the body is not JSON: "+parseErr.Error())
+		default:
+			s.answer(w, r, d, req.Parsed, turn)
+		}
 	}
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	list := s.modelList
+	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprint(w, `{"object":"list","data":[{"id":"fake-1","object":"model","created":0,"owned_by":"fakemodel"}]}`)
+	fmt.Fprint(w, cmp.Or(list, `{"object":"list","data":[{"id":"fake-1","object":"model","created":0,"owned_by":"fakemodel"}]}`))
 }
 
-func writeError(w http.ResponseWriter, status int, code, typ, message string) {
+// dialect is one protocol the server speaks.
+type dialect interface {
+	whole(c Chat, t Turn) map[string]any
+	stream(o *out, c Chat, t Turn)
+	keepalive() string
+	writeError(w http.ResponseWriter, status int, code, typ, message string)
+}
+
+// chat is OpenAI chat completions.
+type chat struct{}
+
+func (chat) writeError(w http.ResponseWriter, status int, code, typ, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	var c any

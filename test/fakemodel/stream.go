@@ -62,31 +62,46 @@ func (o *out) flush() {
 	}
 }
 
-func (o *out) event(v any) bool {
+func (o *out) event(v any) bool { return o.named("", v) }
+
+// named writes an event with a name.
+func (o *out) named(name string, v any) bool {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // a script with arguments that cannot be sent as an object
 	}
-	return o.write([]byte("data: " + string(b) + "\n\n"))
+	line := "data: " + string(b) + "\n\n"
+	if name != "" {
+		line = "event: " + name + "\n" + line
+	}
+	return o.write([]byte(line))
 }
 
 // stream plays a turn as events.
-func stream(o *out, c Chat, t Turn) {
+func stream(o *out, d dialect, c Chat, t Turn) {
 	f := t.Fault
 	switch {
 	case f.NoFirstByte:
 		<-o.ctx.Done()
 		return
 	case f.KeepaliveOnly:
-		for o.write([]byte(": keepalive\n\ndata:\n\n")) {
+		for o.write([]byte(": keepalive\n\n" + d.keepalive())) {
 		}
 		return
 	case f.HugeBody:
 		filler := bytes.Repeat([]byte{'x'}, 32<<10)
-		for ok := o.write([]byte(`data: {"choices":[{"delta":{"content":"`)); ok; ok = o.write(filler) {
+		for ok := o.write([]byte(`data: {"type":"content_block_delta","choices":[{"delta":{"content":"`)); ok; ok = o.write(filler) {
 		}
 		return
 	}
+	d.stream(o, c, t)
+}
+
+func (chat) keepalive() string { return "data:\n\n" }
+
+// stream plays a turn as chat completions events.
+func (chat) stream(o *out, c Chat, t Turn) {
+	f := t.Fault
 	p := player{o: o, model: cmp.Or(c.Model, "fake-1"), turn: t}
 	if !p.content() {
 		return
@@ -154,6 +169,14 @@ func (p *player) content() bool {
 	size := cmp.Or(p.turn.ChunkSize, 8)
 	if !p.chunk(map[string]any{"role": "assistant", "content": ""}, "") {
 		return false
+	}
+	for i, raw := range p.turn.Native {
+		var item map[string]any
+		_ = json.Unmarshal(raw, &item)
+		item["index"] = i
+		if !p.chunk(map[string]any{"reasoning_details": []any{item}}, "") {
+			return false
+		}
 	}
 	for _, s := range pieces(p.turn.Reasoning, size) {
 		if !p.chunk(map[string]any{"reasoning_content": s}, "") {

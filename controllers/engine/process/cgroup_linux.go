@@ -6,59 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
-
-// DelegatedCgroup finds the cgroup v2 directory below which this process may
-// make groups with memory limits: its own, when it was delegated (systemd's
-// Delegate=memory, or a container that may write its group). It moves this
-// process into a leaf of its own, as the kernel demands before controllers can
-// be passed on. The error says why there is none; without one gateways run with
-// a soft limit only. Call it once, from the command that owns this process.
-func DelegatedCgroup() (string, error) {
-	membership, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return "", fmt.Errorf("find own cgroup: %w", err)
-	}
-	path, ok := unifiedPath(string(membership))
-	if !ok {
-		return "", errors.New("this machine has no cgroup v2")
-	}
-	dir := filepath.Join("/sys/fs/cgroup", path)
-	if !hasController(dir, "memory") {
-		return "", fmt.Errorf("cgroup %s has no memory controller (delegate it: Delegate=memory in the unit)", dir)
-	}
-	leaf := filepath.Join(dir, "operator")
-	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("cgroup is not delegated to this user: %w", err)
-	}
-	if err := writeControl(leaf, "cgroup.procs", strconv.Itoa(os.Getpid())); err != nil {
-		return "", err
-	}
-	if err := writeControl(dir, "cgroup.subtree_control", "+memory"); err != nil {
-		return "", err
-	}
-	return dir, nil
-}
-
-// unifiedPath finds the v2 group in /proc/self/cgroup.
-func unifiedPath(membership string) (string, bool) {
-	for line := range strings.Lines(membership) {
-		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
-			return path, true
-		}
-	}
-	return "", false
-}
-
-func hasController(dir, name string) bool {
-	raw, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
-	return err == nil && slices.Contains(strings.Fields(string(raw)), name)
-}
 
 func writeControl(dir, file, value string) error {
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(value), 0o644); err != nil {
@@ -67,21 +18,60 @@ func writeControl(dir, file, value string) error {
 	return nil
 }
 
-// makeCgroup creates the group of one run below parent and limits its memory:
+// limits of one gateway's whole process tree; 0 leaves what the kernel gives.
+type limits struct {
+	// Memory in bytes.
+	Memory int64
+	// CPUWeight among the groups beside it, 1 to 10000; the kernel gives 100.
+	CPUWeight int
+	// Tasks is how many processes and threads there may be at once.
+	Tasks int
+}
+
+const (
+	// gatewayWeight is half of what a group has by itself: when the CPU is short, the operator, the control plane and
+	// what a person does come before the commands of agents. It takes nothing while the CPU is idle.
+	gatewayWeight = 50
+	// gatewayTasks ends a fork bomb long before the machine's own limit (systemd gives a user about 10,000), and leaves
+	// room for a thousand commands at once.
+	gatewayTasks = 4096
+)
+
+// limitsFor are the limits of a gateway below parent: what is declared, defaults where the Gateway has no field, and
+// nothing that parent does not pass on.
+func limitsFor(parent string, memory int64) limits {
+	var l limits
+	if passesOn(parent, controllerMemory) {
+		l.Memory = memory
+	}
+	if passesOn(parent, controllerCPU) {
+		l.CPUWeight = gatewayWeight
+	}
+	if passesOn(parent, controllerPids) {
+		l.Tasks = gatewayTasks
+	}
+	return l
+}
+
+// makeCgroup creates the group of one run below parent and limits it:
 // memory.high first, so that the gateway is slowed and can save memory before
 // memory.max ends it. Implements guarantee G10.
-func makeCgroup(parent, name string, limit int64) (dir string, err error) {
+func makeCgroup(parent, name string, l limits) (dir string, err error) {
 	dir = filepath.Join(parent, name)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make a cgroup: %w", err)
 	}
-	if limit > 0 {
-		err = errors.Join(
-			writeControl(dir, "memory.high", strconv.FormatInt(softLimit(limit), 10)),
-			writeControl(dir, "memory.max", strconv.FormatInt(limit, 10)),
-		)
+	var errs []error
+	set := func(file string, value int64) {
+		if value > 0 {
+			errs = append(errs, writeControl(dir, file, strconv.FormatInt(value, 10)))
+		}
 	}
-	if err != nil {
+	set("memory.high", softLimit(l.Memory))
+	set("memory.max", l.Memory)
+	set("cpu.weight", int64(l.CPUWeight))
+	set("pids.max", int64(l.Tasks))
+	if err := errors.Join(errs...); err != nil {
 		removeCgroup(dir)
 		return "", err
 	}

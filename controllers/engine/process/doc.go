@@ -6,12 +6,12 @@
 //	G2  never two gateways of one workload
 //	G3  the intent is on disk before a process is spawned
 //	G4  back-off 1 s doubling to 5 min, endless and visible
-//	G5  exits are classified; a refusal waits for a change
+//	G5  exits are classified; a refusal waits for a change, one for a foreign home for the home to become free
 //	G6  startup, readiness and liveness are apart
 //	G7  logs outlive the supervisor and are bounded
 //	G8  one stop budget from which every outer wait derives
 //	G9  the whole tree dies, no zombie stays
-//	G10 memory limits by cgroup where the machine allows it
+//	G10 memory, CPU weight and task count by cgroup where the machine delegates one
 //	G11 staggered starts
 //	G12 one owner per process
 //

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hermes.dev/hermes/controllers/engine"
+	"hermes.dev/hermes/internal/orphan"
 	"hermes.dev/hermes/runtime/host"
 )
 
@@ -56,7 +57,7 @@ func New(o Options) (*Engine, error) {
 	case host.CouldNotOpen:
 		return nil, fmt.Errorf("lock the engine's state directory: %w", attempt.Err)
 	}
-	if err := becomeSubreaper(); err != nil {
+	if err := orphan.Adopt(); err != nil {
 		return nil, errors.Join(err, attempt.Lock.Release())
 	}
 	ctx, cancel := context.WithCancel(context.Background())

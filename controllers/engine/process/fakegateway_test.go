@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	"golang.org/x/sys/unix"
 
+	"hermes.dev/hermes/internal/orphan"
 	"hermes.dev/hermes/runtime/host"
 )
 
@@ -34,6 +35,7 @@ const (
 	modeHog         = "hog"        // runs out of memory
 	modeWork        = "work"       // has work in flight while <home>/work exists
 	modeSlow        = "slow"       // becomes ready once <home>/go exists
+	modeEscaped     = "escaped"    // collects its orphans, and has one that nothing else shows to be its own
 	modeOrphan      = "orphan"     // starts a process that starts another one and ends
 	fakeRevisionVar = "FAKE_REVISION"
 )
@@ -60,7 +62,13 @@ func (f *fake) block() {
 	}
 }
 
-func (f *fake) Status() host.Status { f.block(); return host.Status{} }
+func (f *fake) Status() host.Status {
+	f.block()
+	if f.has(modeEscaped) {
+		f.note("asked")
+	}
+	return host.Status{}
+}
 
 func (f *fake) Rescan(context.Context) host.Rescan { return host.Rescan{} }
 
@@ -131,6 +139,7 @@ func (f *fake) endEarly() {
 		fmt.Fprintln(os.Stderr, "cannot find the frobnicator")
 		os.Exit(3)
 	case f.has(modeRefuse) && !exists(filepath.Join(f.home, "welcome")):
+		_ = os.WriteFile(filepath.Join(f.home, "SOUL.md"), nil, 0o600) // what makes it somebody's
 		fmt.Fprintln(os.Stderr, "hermes-refusal: HomeNotOurs: "+f.home+" holds somebody's home")
 		os.Exit(78)
 	case f.has(modeRefuseMute):
@@ -161,6 +170,12 @@ func (f *fake) family() {
 		sleeper(os.Environ(), true)
 	case f.has(modeStripped):
 		sleeper([]string{}, false)
+	case f.has(modeEscaped):
+		if err := orphan.Adopt(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		_ = exec.Command("/bin/sh", "-c", `env -i PATH=$PATH setsid sh -c 'setsid sh -c "echo -n \$\$ > $0.new; mv $0.new $0; exec sleep 1000" </dev/null >/dev/null 2>&1 &' `+filepath.Join(f.home, "grandchild")).Run()
 	case f.has(modeOrphan):
 		// The shell ends at once; its child is orphaned and ends too.
 		_ = exec.Command("/bin/sh", "-c", "(setsid true; true) & exec true").Run()

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/controllers/engine"
+	"hermes.dev/hermes/internal/orphan"
 	"hermes.dev/hermes/runtime/host"
 )
 
@@ -67,7 +68,7 @@ func (w *world) killLeftovers() {
 	for _, p := range listProcesses() {
 		if value, _ := flagValue(commandLine(p.PID), "--home"); value == w.home {
 			_ = syscall.Kill(p.PID, syscall.SIGKILL)
-			collect(p.PID)
+			orphan.Collect(p.PID)
 		}
 	}
 }

@@ -90,7 +90,7 @@ type run struct {
 	Settings     settings `json:"settings"`
 	RestartToken string   `json:"restartToken,omitempty"`
 	Revision     string   `json:"revision,omitempty"`
-	// Confinement says how memory is limited, for people; "" without a limit.
+	// Confinement says what is limited and how, for people; "" without a limit.
 	Confinement string `json:"confinement,omitempty"`
 	// Stopping is set before the engine asks the run to end, so that its end is known to be asked for.
 	Stopping bool `json:"stopping,omitempty"`

@@ -24,7 +24,8 @@ type Options struct {
 	Clock   clock.WithTicker
 	// Revision returns the installed code revision, "" when unknown. nil means unknown.
 	Revision func() string
-	// CgroupParent is a delegated cgroup v2 directory (see DelegatedCgroup), or empty for soft memory limits only.
+	// CgroupParent is a delegated cgroup v2 directory (see DelegatedCgroup), or empty: then memory has a soft limit only, and CPU
+	// and tasks have none.
 	CgroupParent string
 	// MaxConcurrentStarts bounds how many gateways are starting at once; 0 means 4. Implements G11.
 	MaxConcurrentStarts int

@@ -55,7 +55,7 @@ func TestDescends_G9(t *testing.T) {
 
 // G9: a zombie somebody else waits for is left to them.
 func TestJudgeZombie_G9(t *testing.T) {
-	mains := map[int]bool{100: true}
+	mains := runs{100: "r"}
 	for name, c := range map[string]struct {
 		p    procEntry
 		seen time.Duration

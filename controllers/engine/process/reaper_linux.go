@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/utils/clock"
 
+	"hermes.dev/hermes/internal/orphan"
 	"hermes.dev/hermes/runtime/host"
 )
 
@@ -27,39 +27,31 @@ type reaper struct {
 
 	mu sync.Mutex
 	// mains are the gateways that supervisors hold; they collect those themselves.
-	mains map[int]bool
+	mains runs
 	// strangers are zombies of unknown origin and when they were first seen.
 	strangers map[host.ProcessID]time.Time
 }
 
 func newReaper(clk clock.WithTicker) *reaper {
-	return &reaper{clk: clk, mains: map[int]bool{}, strangers: map[host.ProcessID]time.Time{}}
-}
-
-// becomeSubreaper makes orphans of our descendants our children instead of pid 1's.
-func becomeSubreaper() error {
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become the collector of orphaned processes: %w", err)
-	}
-	return nil
+	return &reaper{clk: clk, mains: runs{}, strangers: map[host.ProcessID]time.Time{}}
 }
 
 // own runs start, which creates a child, and remembers its pid before the reaper can look at it.
-func (r *reaper) own(start func() (pid int, err error)) error {
+func (r *reaper) own(runID string, start func() (pid int, err error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pid, err := start()
 	if err == nil {
-		r.mains[pid] = true
+		r.mains[pid] = runID
 	}
 	return err
 }
 
 // hold remembers an adopted gateway.
-func (r *reaper) hold(pid int) {
+func (r *reaper) hold(pid int, runID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mains[pid] = true
+	r.mains[pid] = runID
 }
 
 // forget is called once a gateway and its tree are gone and collected.
@@ -109,7 +101,7 @@ func (r *reaper) sweep() int {
 		}
 		switch judgeZombie(p, ownSession, r.mains, now.Sub(since)) {
 		case zombieCollect:
-			collect(p.PID)
+			orphan.Collect(p.PID)
 		case zombieWatch:
 			still[p.id()] = since
 		}
@@ -132,21 +124,15 @@ const (
 // judgeZombie decides about a zombie child that has been seen for the given
 // time. What this program starts itself runs in its own session or is a
 // gateway; everything else was inherited. Implements G9.
-func judgeZombie(p procEntry, ownSession int, mains map[int]bool, seen time.Duration) zombieVerdict {
+func judgeZombie(p procEntry, ownSession int, mains runs, seen time.Duration) zombieVerdict {
 	switch {
-	case mains[p.PID] || p.SID == ownSession:
+	case mains.has(p.PID) || p.SID == ownSession:
 		return zombieLeave
-	case mains[p.SID] || mains[p.PGID]:
+	case mains.has(p.SID) || mains.has(p.PGID):
 		return zombieCollect
 	case seen >= strangerPatience:
 		return zombieCollect
 	default:
 		return zombieWatch
 	}
-}
-
-// collect takes the exit status of a child that is a zombie; anything else is left alone.
-func collect(pid int) {
-	var ws unix.WaitStatus
-	_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
 }

@@ -16,6 +16,7 @@ func (s *supervisor) recover(ctx context.Context) {
 	}
 	if found {
 		s.intent = in
+		s.intent.Seen.NextAttempt = trustedAttempt(in.Seen.NextAttempt, s.now())
 	}
 	r := s.intent.Seen.Run
 	if r == nil {
@@ -87,8 +88,9 @@ func (s *supervisor) hold(r *run, id host.ProcessID) bool {
 		return false
 	}
 	s.proc = h
-	s.eng.reaper.hold(id.PID)
+	s.eng.reaper.hold(id.PID, r.ID)
 	s.oomBase, s.heldSince = s.eng.opts.oomKills(), s.now()
+	r.ReadyAt = trustedReady(r.ReadyAt, s.heldSince, ticksNow()-id.StartTime)
 	if r.State != spawnRecorded {
 		s.recordIdentity(r, id)
 		if err := s.save(); err != nil {

@@ -19,10 +19,7 @@ import (
 func (s *supervisor) startWhenDue(ctx context.Context, want wanted) {
 	if s.refusalStands(want) {
 		s.publish(view{Phase: phaseStalled})
-		select {
-		case <-s.wake:
-		case <-ctx.Done():
-		}
+		s.awaitCure(ctx, want)
 		return
 	}
 	if pause := s.intent.Seen.NextAttempt.Sub(s.now()); pause > 0 {
@@ -153,12 +150,12 @@ func (s *supervisor) spawn(w engine.Workload, r *run, logDir string) (err error)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		return cmd
 	}
-	pid, err := s.launch(command(), r.Cgroup)
+	pid, err := s.launch(command(), r)
 	if err != nil && r.Cgroup != "" {
 		s.log.Error(err, "start the gateway in its cgroup; starting it without")
 		removeCgroup(r.Cgroup)
 		r.Cgroup, r.Confinement = "", softConfinement(w.MemoryLimit)
-		pid, err = s.launch(command(), "")
+		pid, err = s.launch(command(), r)
 	}
 	if err != nil {
 		return err
@@ -172,17 +169,17 @@ func (s *supervisor) spawn(w engine.Workload, r *run, logDir string) (err error)
 	return nil
 }
 
-// launch forks the command, directly into a cgroup when one is named.
-func (s *supervisor) launch(cmd *exec.Cmd, cgroup string) (pid int, err error) {
-	if cgroup != "" {
-		group, err := os.Open(cgroup)
+// launch forks the command, directly into the run's cgroup when it has one.
+func (s *supervisor) launch(cmd *exec.Cmd, r *run) (pid int, err error) {
+	if r.Cgroup != "" {
+		group, err := os.Open(r.Cgroup)
 		if err != nil {
 			return 0, fmt.Errorf("open the gateway's cgroup: %w", err)
 		}
 		defer group.Close()
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.Fd())
 	}
-	err = s.eng.reaper.own(func() (int, error) {
+	err = s.eng.reaper.own(r.ID, func() (int, error) {
 		if err := cmd.Start(); err != nil {
 			return 0, fmt.Errorf("start the gateway: %w", err)
 		}
@@ -192,29 +189,37 @@ func (s *supervisor) launch(cmd *exec.Cmd, cgroup string) (pid int, err error) {
 	return pid, err
 }
 
-// confine prepares the run's memory limit and says in words what it is. Implements G10.
+// confine prepares the run's limits and says in words what they are. Implements G10.
 func (s *supervisor) confine(r *run, w engine.Workload) {
-	parent := s.eng.opts.CgroupParent
-	limited := parent != "" && hasController(parent, "memory")
-	var err error
-	if parent != "" {
-		limit := w.MemoryLimit
-		if !limited {
-			limit = 0
-		}
-		name := "gateway-" + w.Namespace + "-" + w.Name + "-" + r.ID
-		if r.Cgroup, err = makeCgroup(parent, name, limit); err != nil {
-			s.log.Error(err, "limit the gateway's memory by cgroup")
-			limited = false
+	var l limits
+	if parent := s.eng.opts.CgroupParent; parent != "" {
+		l = limitsFor(parent, w.MemoryLimit)
+		var err error
+		if r.Cgroup, err = makeCgroup(parent, "gateway-"+w.Namespace+"-"+w.Name+"-"+r.ID, l); err != nil {
+			s.log.Error(err, "limit the gateway by cgroup")
+			l = limits{}
 		}
 	}
+	r.Confinement = confinement(l, w.MemoryLimit)
+}
+
+// confinement says which limits hold for the whole tree, and that a declared memory limit in bytes does not.
+func confinement(l limits, memory int64) string {
+	var words []string
 	switch {
-	case w.MemoryLimit == 0:
-	case limited:
-		r.Confinement = fmt.Sprintf("memory limit %d MiB for the whole tree (cgroup)", w.MemoryLimit>>20)
+	case memory == 0:
+	case l.Memory > 0:
+		words = append(words, fmt.Sprintf("memory limit %d MiB for the whole tree (cgroup)", memory>>20))
 	default:
-		r.Confinement = softConfinement(w.MemoryLimit)
+		words = append(words, softConfinement(memory))
 	}
+	if l.Tasks > 0 {
+		words = append(words, fmt.Sprintf("at most %d tasks", l.Tasks))
+	}
+	if l.CPUWeight > 0 {
+		words = append(words, fmt.Sprintf("CPU weight %d", l.CPUWeight))
+	}
+	return strings.Join(words, ", ")
 }
 
 // softConfinement says that a limit in bytes is only the process's own aim; "" without a limit.

@@ -118,7 +118,8 @@ func isClosed(c <-chan struct{}) bool {
 // so the order matters. Implements G5 and G9.
 func (s *supervisor) settleEnd(ctx context.Context, cause stopCause) {
 	r := s.intent.Seen.Run
-	rest := tree{Main: host.ProcessID{PID: r.PID, StartTime: r.StartTime}, RunID: r.ID, Cgroup: r.Cgroup}
+	rest := tree{Main: host.ProcessID{PID: r.PID, StartTime: r.StartTime}, RunID: r.ID, Cgroup: r.Cgroup,
+		Family: s.family, Stray: s.eng.reaper.strays(r.PID)}
 	if err := rest.kill(ctx, s.eng.opts.Clock); err != nil {
 		if ctx.Err() != nil {
 			return
@@ -139,7 +140,7 @@ func (s *supervisor) settleEnd(ctx context.Context, cause stopCause) {
 	words := readLastWords(r.LogFile)
 	facts.OOMLogged, facts.Refusal = words.OutOfMemory, words.Refusal
 	s.proc.close()
-	s.proc, s.ready, s.identity = nil, false, host.Identity{}
+	s.proc, s.ready, s.identity, s.family = nil, false, host.Identity{}, nil
 	s.releaseSlot()
 	s.eng.reaper.forget(r.PID)
 	removeCgroup(r.Cgroup)

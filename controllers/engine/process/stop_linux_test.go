@@ -81,10 +81,10 @@ func TestStopBudget_G8(t *testing.T) {
 	}
 }
 
-// G9: whatever the gateway started dies with it, in a session of its own or without its mark, on a stop and on a crash;
-// no zombie stays.
+// G9: whatever the gateway started dies with it, in a session of its own, without its mark or without both, on a stop and
+// on a crash; no zombie stays.
 func TestWholeTreeDies_G9(t *testing.T) {
-	for _, mode := range []string{modeGrandchild, modeStripped} {
+	for _, mode := range []string{modeGrandchild, modeStripped, modeEscaped} {
 		for name, end := range map[string]func(w *world, e *Engine, pid int){
 			"stop":  func(w *world, e *Engine, _ int) { w.stop(e) },
 			"crash": func(w *world, e *Engine, pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) },

@@ -44,6 +44,8 @@ type supervisor struct {
 	ready    bool
 	identity host.Identity
 	missed   int
+	// family is the descendants of the run when it was last looked at.
+	family map[host.ProcessID]bool
 	// heldSince is when this engine started or adopted the run; its startup deadline counts from there.
 	heldSince time.Time
 	// oomBase is the machine's OOM kill count when the run was last seen alive.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/utils/clock"
 
+	"hermes.dev/hermes/internal/orphan"
 	"hermes.dev/hermes/runtime/host"
 )
 
@@ -21,6 +22,10 @@ type tree struct {
 	RunID string
 	// Cgroup directory, "" when there is none.
 	Cgroup string
+	// Family is descendants of the main process that were seen while it lived.
+	Family map[host.ProcessID]bool
+	// Stray tells whether a process came to this one as an orphan of a gateway that has ended; nil knows none.
+	Stray func(procEntry) bool
 }
 
 // traits are what links a process to a tree beyond its own entry.
@@ -29,6 +34,10 @@ type traits struct {
 	Descends bool
 	// Marked with the run id in its environment.
 	Marked bool
+	// Seen below the main process before.
+	Seen bool
+	// Stray: an orphan of a gateway that has ended.
+	Stray bool
 }
 
 // belongs decides whether a process is part of the tree. endedBy, in ticks since
@@ -38,7 +47,9 @@ func (t tree) belongs(p procEntry, has traits, endedBy int64) bool {
 	switch {
 	case p.Zombie:
 		return false
-	case has.Descends || has.Marked || p.id() == t.Main:
+	case has.Descends || has.Marked || has.Seen || p.id() == t.Main:
+		return true
+	case has.Stray && t.Main.PID > 0 && p.StartTicks >= t.Main.StartTime:
 		return true
 	case t.Main.PID <= 0 || (p.SID != t.Main.PID && p.PGID != t.Main.PID):
 		return false
@@ -51,9 +62,11 @@ func (t tree) belongs(p procEntry, has traits, endedBy int64) bool {
 func (t tree) members(endedBy int64) (found []procEntry, mainThere bool) {
 	all := listProcesses()
 	parents := make(map[int]int, len(all))
+	mainLives := false
 	for _, p := range all {
 		parents[p.PID] = p.PPID
 		mainThere = mainThere || p.id() == t.Main
+		mainLives = mainLives || p.id() == t.Main && !p.Zombie
 	}
 	self := os.Getpid()
 	for _, p := range all {
@@ -63,6 +76,9 @@ func (t tree) members(endedBy int64) (found []procEntry, mainThere bool) {
 		has := traits{
 			Descends: mainThere && descends(p.PID, t.Main.PID, parents),
 			Marked:   !p.Zombie && hasRunID(p.PID, t.RunID),
+			Seen:     t.Family[p.id()],
+			// A gateway that lives has its orphans itself.
+			Stray: t.Stray != nil && !mainLives && t.Stray(p),
 		}
 		if t.belongs(p, has, endedBy) {
 			found = append(found, p)
@@ -146,7 +162,7 @@ func (t tree) killRound(ctx context.Context, members []procEntry, deadline <-cha
 	// left to its supervisor: as long as it is a zombie nothing else can have its number.
 	for _, h := range held {
 		if h.id != t.Main {
-			collect(h.id.PID)
+			orphan.Collect(h.id.PID)
 		}
 	}
 	return nil
@@ -158,6 +174,5 @@ func ticksNow() int64 {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
 		return 0
 	}
-	const userHZ = 100
 	return ts.Sec*userHZ + ts.Nsec/(int64(time.Second)/userHZ)
 }

@@ -52,6 +52,7 @@ func (s *supervisor) ping(ctx context.Context) {
 	if err := boundRunLog(r.LogFile, maxRunLog, keptLogTail); err != nil {
 		s.log.Error(err, "bound the run log")
 	}
+	s.family = familyOf(r.PID)
 	answer, alive := s.askAlive(ctx, r.Home)
 	if ctx.Err() != nil {
 		return

@@ -20,6 +20,7 @@ var usedBy = map[string]string{
 	"FileConflict": "Profile: Served", "HomeInUse": "Profile: Served", "StoreCorrupt": "Profile: Served",
 	"StoreUnavailable": "Profile: Served", "RuntimeFailed": "Profile: Served",
 	"ModelRefused": "Profile: Served", "ModelUnreachable": "Profile: Served",
+	"BackedUp": "Profile: BackedUp", "BackupPending": "Profile: BackedUp", "BackupFailed": "Profile: BackedUp",
 	"Running": "Gateway: Running", "Starting": "Gateway: Running", "Draining": "Gateway: Running", "CrashLoop": "Gateway: Running",
 	"OutOfMemory": "Gateway: Running", "ConfigurationRefused": "Gateway: Running", "HostOwnedElsewhere": "Gateway: Running",
 	"HomeNotOurs": "Gateway: Running", "HomeUnwritable": "Gateway: Running", "HomeClaimed": "Gateway: Running",

@@ -79,6 +79,25 @@ func (q *Queries) DeleteLostRoutes(ctx context.Context, keys []string) error {
 	return err
 }
 
+const DeleteMeta = `-- name: DeleteMeta :exec
+DELETE FROM state_meta WHERE key IN (/*SLICE:keys*/?)
+`
+
+func (q *Queries) DeleteMeta(ctx context.Context, keys []string) error {
+	query := DeleteMeta
+	var queryParams []interface{}
+	if len(keys) > 0 {
+		for _, v := range keys {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:keys*/?", strings.Repeat(",?", len(keys))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:keys*/?", "NULL", 1)
+	}
+	_, err := q.db.ExecContext(ctx, query, queryParams...)
+	return err
+}
+
 const DeleteSessionMessages = `-- name: DeleteSessionMessages :execrows
 DELETE FROM messages WHERE session_id IN (/*SLICE:ids*/?)
 `

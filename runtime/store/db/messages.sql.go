@@ -66,7 +66,7 @@ func (q *Queries) ActiveMessages(ctx context.Context, sessionID string) ([]Messa
 
 const FirstSaid = `-- name: FirstSaid :one
 SELECT CAST(COALESCE(substr(content, 1, 200), '') AS TEXT) FROM messages
-WHERE session_id = ? AND active = 1 AND role = 'user' ORDER BY id LIMIT 1
+WHERE session_id = ? AND active = 1 AND role = 'user' AND COALESCE(_compressed_summary, 0) = 0 ORDER BY id LIMIT 1
 `
 
 func (q *Queries) FirstSaid(ctx context.Context, sessionID string) (string, error) {
@@ -141,4 +141,64 @@ func (q *Queries) InsertMessage(ctx context.Context, arg InsertMessageParams) (i
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+const MessagesAfter = `-- name: MessagesAfter :many
+SELECT id, session_id, role, content, tool_call_id, tool_calls, tool_name, effect_disposition, timestamp, token_count, finish_reason, reasoning, reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items, platform_message_id, observed, _compressed_summary, active, compacted, api_content, display_kind, display_metadata, display_identity, display_order FROM messages WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?
+`
+
+type MessagesAfterParams struct {
+	SessionID string
+	ID        int64
+	Limit     int64
+}
+
+func (q *Queries) MessagesAfter(ctx context.Context, arg MessagesAfterParams) ([]Message, error) {
+	rows, err := q.db.QueryContext(ctx, MessagesAfter, arg.SessionID, arg.ID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Message
+	for rows.Next() {
+		var i Message
+		if err := rows.Scan(
+			&i.ID,
+			&i.SessionID,
+			&i.Role,
+			&i.Content,
+			&i.ToolCallID,
+			&i.ToolCalls,
+			&i.ToolName,
+			&i.EffectDisposition,
+			&i.Timestamp,
+			&i.TokenCount,
+			&i.FinishReason,
+			&i.Reasoning,
+			&i.ReasoningContent,
+			&i.ReasoningDetails,
+			&i.CodexReasoningItems,
+			&i.CodexMessageItems,
+			&i.PlatformMessageID,
+			&i.Observed,
+			&i.CompressedSummary,
+			&i.Active,
+			&i.Compacted,
+			&i.ApiContent,
+			&i.DisplayKind,
+			&i.DisplayMetadata,
+			&i.DisplayIdentity,
+			&i.DisplayOrder,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

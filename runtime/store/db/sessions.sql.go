@@ -338,16 +338,18 @@ const ListSessions = `-- name: ListSessions :many
 SELECT id, source, created_source, user_id, session_key, chat_id, chat_type, thread_id, display_name, origin_json, expiry_finalized, model, model_config, system_prompt, system_prompt_hash, parent_session_id, started_at, ended_at, end_reason, message_count, tool_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, api_call_count, cwd, git_branch, git_repo_root, git_metadata_generation, billing_provider, billing_base_url, billing_mode, estimated_cost_usd, actual_cost_usd, cost_status, cost_source, pricing_version, title, title_source, last_activity_at, last_activity_description, last_activity_provenance, handoff_state, handoff_platform, handoff_error, compression_failure_cooldown_until, compression_failure_error, compression_fallback_streak, compression_ineffective_count, compression_recovery_deadline, compression_overload_streak, profile_name, transport_profile, rewind_count, archived, pinned, hidden, last_read_at, tool_names FROM sessions
 WHERE (COALESCE(last_activity_at, started_at), id) < (CAST(?1 AS REAL), CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) = '' OR source = CAST(?3 AS TEXT))
-  AND COALESCE(hidden, 0) <= CAST(?4 AS INTEGER)
-  AND COALESCE(archived, 0) <= CAST(?5 AS INTEGER)
+  AND COALESCE(last_activity_at, started_at) >= CAST(?4 AS REAL)
+  AND COALESCE(hidden, 0) <= CAST(?5 AS INTEGER)
+  AND COALESCE(archived, 0) <= CAST(?6 AS INTEGER)
 ORDER BY COALESCE(last_activity_at, started_at) DESC, id DESC
-LIMIT ?6
+LIMIT ?7
 `
 
 type ListSessionsParams struct {
 	Before      float64
 	BeforeID    string
 	Source      string
+	Since       float64
 	MaxHidden   int64
 	MaxArchived int64
 	MaxRows     int64
@@ -358,6 +360,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 		arg.Before,
 		arg.BeforeID,
 		arg.Source,
+		arg.Since,
 		arg.MaxHidden,
 		arg.MaxArchived,
 		arg.MaxRows,
@@ -603,6 +606,56 @@ func (q *Queries) SessionTotals(ctx context.Context) (SessionTotalsRow, error) {
 	var i SessionTotalsRow
 	err := row.Scan(&i.Sessions, &i.LastActivity)
 	return i, err
+}
+
+const SessionWithTitle = `-- name: SessionWithTitle :one
+SELECT id FROM sessions WHERE title = ?
+`
+
+func (q *Queries) SessionWithTitle(ctx context.Context, title sql.NullString) (string, error) {
+	row := q.db.QueryRowContext(ctx, SessionWithTitle, title)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
+const SessionsLike = `-- name: SessionsLike :many
+SELECT id, CAST(COALESCE(title, '') AS TEXT) AS title,
+    CAST(COALESCE(last_activity_at, started_at) AS REAL) AS last_activity
+FROM sessions
+WHERE substr(id, 1, length(CAST(?1 AS TEXT))) = CAST(?1 AS TEXT)
+   OR LOWER(title) = LOWER(CAST(?1 AS TEXT))
+   OR title = CAST(?1 AS TEXT)
+ORDER BY COALESCE(last_activity_at, started_at) DESC, id DESC
+`
+
+type SessionsLikeRow struct {
+	ID           string
+	Title        string
+	LastActivity float64
+}
+
+func (q *Queries) SessionsLike(ctx context.Context, ref string) ([]SessionsLikeRow, error) {
+	rows, err := q.db.QueryContext(ctx, SessionsLike, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SessionsLikeRow
+	for rows.Next() {
+		var i SessionsLikeRow
+		if err := rows.Scan(&i.ID, &i.Title, &i.LastActivity); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const SetSystemPromptHash = `-- name: SetSystemPromptHash :execrows

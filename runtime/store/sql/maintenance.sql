@@ -22,6 +22,9 @@ DELETE FROM compression_locks WHERE session_id IN (sqlc.slice('ids'));
 -- name: DeleteTurnLeases :exec
 DELETE FROM session_turn_leases WHERE conversation_id IN (sqlc.slice('ids'));
 
+-- name: DeleteMeta :exec
+DELETE FROM state_meta WHERE key IN (sqlc.slice('keys'));
+
 -- name: SessionKeysOf :many
 SELECT DISTINCT CAST(session_key AS TEXT) FROM sessions WHERE session_key IS NOT NULL AND id IN (sqlc.slice('ids'));
 

@@ -11,4 +11,7 @@ SELECT * FROM messages WHERE session_id = ? AND active = 1 ORDER BY id;
 
 -- name: FirstSaid :one
 SELECT CAST(COALESCE(substr(content, 1, 200), '') AS TEXT) FROM messages
-WHERE session_id = ? AND active = 1 AND role = 'user' ORDER BY id LIMIT 1;
+WHERE session_id = ? AND active = 1 AND role = 'user' AND COALESCE(_compressed_summary, 0) = 0 ORDER BY id LIMIT 1;
+
+-- name: MessagesAfter :many
+SELECT * FROM messages WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?;

@@ -16,6 +16,7 @@ SELECT * FROM sessions WHERE session_key = ? AND ended_at IS NULL ORDER BY start
 SELECT * FROM sessions
 WHERE (COALESCE(last_activity_at, started_at), id) < (CAST(sqlc.arg(before) AS REAL), CAST(sqlc.arg(before_id) AS TEXT))
   AND (CAST(sqlc.arg(source) AS TEXT) = '' OR source = CAST(sqlc.arg(source) AS TEXT))
+  AND COALESCE(last_activity_at, started_at) >= CAST(sqlc.arg(since) AS REAL)
   AND COALESCE(hidden, 0) <= CAST(sqlc.arg(max_hidden) AS INTEGER)
   AND COALESCE(archived, 0) <= CAST(sqlc.arg(max_archived) AS INTEGER)
 ORDER BY COALESCE(last_activity_at, started_at) DESC, id DESC
@@ -23,6 +24,18 @@ LIMIT sqlc.arg(max_rows);
 
 -- name: SetTitle :execrows
 UPDATE sessions SET title = ?, title_source = ? WHERE id = ?;
+
+-- name: SessionsLike :many
+SELECT id, CAST(COALESCE(title, '') AS TEXT) AS title,
+    CAST(COALESCE(last_activity_at, started_at) AS REAL) AS last_activity
+FROM sessions
+WHERE substr(id, 1, length(CAST(sqlc.arg(ref) AS TEXT))) = CAST(sqlc.arg(ref) AS TEXT)
+   OR LOWER(title) = LOWER(CAST(sqlc.arg(ref) AS TEXT))
+   OR title = CAST(sqlc.arg(ref) AS TEXT)
+ORDER BY COALESCE(last_activity_at, started_at) DESC, id DESC;
+
+-- name: SessionWithTitle :one
+SELECT id FROM sessions WHERE title = ?;
 
 -- name: EndSession :execrows
 UPDATE sessions

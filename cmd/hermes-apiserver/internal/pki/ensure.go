@@ -24,8 +24,8 @@ const (
 	// RenewBefore is how long before its end a certificate is replaced. It is longer than any plausible
 	// pause between two checks of a machine that sleeps.
 	RenewBefore = 90 * 24 * time.Hour
-	// skew tolerates a clock that is set back a little after the first start.
-	skew = 5 * time.Minute
+	// skew tolerates a clock that is set back after the first start: by a mistaken date, or on a board without a battery.
+	skew = 31 * 24 * time.Hour
 )
 
 // EnsureCA reads the authority at path, or creates it when it is missing or near its end. A file that is

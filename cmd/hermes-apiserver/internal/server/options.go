@@ -92,6 +92,8 @@ func applyServing(o *options.Options, cfg Config) {
 	o.SecureServing.ServerCert.CertKey.KeyFile = cfg.Layout.ServerCert()
 	o.GenericServerRunOptions.AdvertiseAddress = addr.IP
 	o.GenericServerRunOptions.ExternalHost = addr.String()
+	// Without this the server waits for watches as for any other request, and they never end by themselves.
+	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchBudget
 }
 
 func applyStorage(o *options.Options, cfg Config) {

@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// stopBudget bounds how long open connections are waited for. Watches never end by themselves.
-	stopBudget = 500 * time.Millisecond
+	// watchBudget is the time in which watches are told to end when the server stops.
+	watchBudget = 200 * time.Millisecond
+	// stopBudget bounds how long what is left of connections is waited for. The peer of an HTTP/2 connection has a second
+	// to close it, so less would give up on every stop.
+	stopBudget = 2 * time.Second
 	readyPoll  = 20 * time.Millisecond
 )
 

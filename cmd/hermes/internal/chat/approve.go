@@ -43,12 +43,12 @@ func (c *Chat) ask(ctx context.Context, e localapi.Event) string {
 	for line := range strings.SplitSeq(visible(subject(e)), "\n") {
 		fmt.Fprintf(c.Notes, "    %s\n", line)
 	}
-	covers := "this tool"
-	if e.Command != "" {
-		covers = "this exact command"
+	choices := "  [o]nce  [d]eny: "
+	if e.Covers != "" {
+		choices = "  [o]nce  [s]ession  [a]lways (" + visible(e.Covers) + ")  [d]eny: "
 	}
 	for {
-		line, err := c.Lines.Ask(ctx, "  [o]nce  [s]ession  [a]lways ("+covers+", until a restart)  [d]eny: ")
+		line, err := c.Lines.Ask(ctx, choices)
 		if err != nil {
 			if err == errInterrupt {
 				c.interrupt()
@@ -56,10 +56,14 @@ func (c *Chat) ask(ctx context.Context, e localapi.Event) string {
 			}
 			return deny
 		}
-		if d, ok := decisionOf(line); ok {
+		if d, ok := decisionOf(line); ok && (e.Covers != "" || d == once || d == deny) {
 			return d
 		}
-		fmt.Fprintln(c.Notes, "  please answer o, s, a or d")
+		if e.Covers == "" {
+			fmt.Fprintln(c.Notes, "  please answer o or d: this is asked about every time")
+			continue
+		}
+		fmt.Fprintln(c.Notes, "  please answer o, s, a or d; hermes tools revoke takes an always back")
 	}
 }
 

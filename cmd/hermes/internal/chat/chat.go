@@ -63,6 +63,8 @@ type Answer struct {
 	Usage      *localapi.Usage `json:"usage"`
 	ModelCalls int             `json:"model_calls"`
 	ToolCalls  int             `json:"tool_calls"`
+	// PendingSteer is what was said to the turn and found no place in it.
+	PendingSteer string `json:"pending_steer,omitempty"`
 	// Error is why there is no reply, null when there is one.
 	Error *localapi.Error `json:"error"`
 }
@@ -81,7 +83,7 @@ func (c *Chat) Once(ctx context.Context, text string, resume bool) (Answer, erro
 	r.end(final.Reply, err)
 	a := Answer{Session: c.Session, Usage: final.Usage}
 	if final.Info != nil {
-		a.ModelCalls, a.ToolCalls = final.Info.ModelCalls, final.Info.ToolCalls
+		a.ModelCalls, a.ToolCalls, a.PendingSteer = final.Info.ModelCalls, final.Info.ToolCalls, final.Info.PendingSteer
 	}
 	if err == nil {
 		a.Reply = final.Reply

@@ -10,9 +10,13 @@ import (
 	"hermes.dev/hermes/runtime/localapi"
 )
 
-const help = `  /new          begin a new session
+const help = `  /new          begin a new session; the one before ends
+  /undo         take back what you said last, and everything after it
+  /retry        say it again
+  /usage        what this session has consumed
   /sessions     list the sessions of this profile
   /resume ID    go on with a session; a turn that was not finished is finished first
+  /compress     summarise the earlier part of this session; words after it say what to keep
   /quit         leave
 A line that ends in \ goes on in the next one. Ctrl-C interrupts a reply.
 `
@@ -28,10 +32,17 @@ func (c *Chat) command(ctx context.Context, text string) (quit bool) {
 	case "/help":
 		_, err = io.WriteString(c.Notes, help)
 	case "/new":
-		c.Session = ""
-		fmt.Fprintln(c.Notes, "a new session begins with what you say next")
+		err = c.newSession(ctx)
+	case "/undo":
+		_, err = c.undo(ctx)
+	case "/retry":
+		err = c.retry(ctx)
+	case "/usage":
+		err = c.usage(ctx)
 	case "/sessions":
 		err = c.listSessions(ctx)
+	case "/compress", "/compact":
+		err = c.compress(ctx, argument)
 	case "/resume":
 		if argument == "" {
 			err = fmt.Errorf("which session? /sessions lists them")
@@ -96,6 +107,9 @@ func (c *Chat) resume(ctx context.Context, id string) error {
 func lastExchange(rows []localapi.TranscriptRow) []localapi.TranscriptRow {
 	var out []localapi.TranscriptRow
 	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i].Summary {
+			continue
+		}
 		if text := strings.TrimSpace(rows[i].Content) != ""; text && (rows[i].Role == "user" || rows[i].Role == "assistant") {
 			out = append([]localapi.TranscriptRow{rows[i]}, out...)
 		}

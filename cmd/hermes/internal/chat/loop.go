@@ -55,10 +55,19 @@ func (c *Chat) Loop(ctx context.Context) error {
 	}
 }
 
-// say runs one turn and shows how it failed, if it did.
+// say runs one turn and shows how it failed, if it did. What another client said to the turn and found no place in it
+// is said next.
 func (c *Chat) say(ctx context.Context, text string, resume bool) {
-	if _, err := c.Once(ctx, text, resume); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(c.Notes, "! %s\n", err)
+	for {
+		a, err := c.Once(ctx, text, resume)
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(c.Notes, "! %s\n", err)
+		}
+		if a.PendingSteer == "" || err != nil {
+			return
+		}
+		text, resume = a.PendingSteer, false
+		fmt.Fprintf(c.Notes, "› %s\n", visible(text))
 	}
 }
 

@@ -53,8 +53,16 @@ func (r *renderer) event(e localapi.Event) {
 		} else {
 			r.note("✓ %s in %s", visible(e.Tool), took)
 		}
+	case "steer":
+		r.note("› %s", brief(e.Summary, maxNote))
+	case "compacted":
+		if e.Compacted != nil {
+			r.note("• %s", compactedText(*e.Compacted))
+		}
 	case "retry":
 		r.retry(e)
+	case "fallback":
+		r.note("! %s", brief(e.Summary, maxNote))
 	}
 }
 

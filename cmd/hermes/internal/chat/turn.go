@@ -53,6 +53,9 @@ func (c *Chat) turn(ctx context.Context, r *renderer, text string, resume bool) 
 		if i.Event != nil && i.Event.Type == "approval" {
 			c.approve(ctx, r, *i.Event)
 		}
+		if i.Event != nil && i.Event.Type == "question" {
+			c.answer(ctx, r, *i.Event)
+		}
 	})
 }
 

@@ -83,6 +83,9 @@ func (d Dir) UpLock() string { return d.join("up.lock") }
 // UpState is written by hermes up once everything answers, and removed when it stops.
 func (d Dir) UpState() string { return d.join("up.json") }
 
+// ManifestTrouble is what hermes up --manifests could not apply, for hermes status.
+func (d Dir) ManifestTrouble() string { return d.join("manifests.json") }
+
 // ShutdownGateways is the marker by which hermes down asks a stopping operator to stop its gateways too.
 func (d Dir) ShutdownGateways() string { return d.join("shutdown-gateways") }
 

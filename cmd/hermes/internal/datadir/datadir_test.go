@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
 )
 
 func env(pairs map[string]string) Getenv { return func(k string) string { return pairs[k] } }
@@ -44,20 +46,21 @@ func TestChoose(t *testing.T) {
 		in   Found
 		want Source
 		stop bool
+		code int
 	}{
 		"--kubeconfig wins":                {in: Found{Flag: "/k", LocalExists: true, LocalRuns: true, Kubeconfig: "/e"}, want: Source{FromFlag, "/k", "/d"}},
 		"the running local one":            {in: Found{LocalExists: true, LocalRuns: true, Kubeconfig: "/e"}, want: Source{Local, local, "/d"}},
 		"none here: the cluster":           {in: Found{Kubeconfig: "/e"}, want: Source{FromEnvironment, "/e", "/d"}},
-		"a stopped one is not passed over": {in: Found{LocalExists: true, Kubeconfig: "/e"}, stop: true},
-		"--data is not passed over":        {in: Found{DataNamed: true, Kubeconfig: "/e"}, stop: true},
-		"still starting":                   {in: Found{LocalRuns: true, Kubeconfig: "/e"}, stop: true},
-		"nothing at all":                   {in: Found{}, stop: true},
+		"a stopped one is not passed over": {in: Found{LocalExists: true, Kubeconfig: "/e"}, stop: true, code: exit.Failed},
+		"--data is not passed over":        {in: Found{DataNamed: true, Kubeconfig: "/e"}, stop: true, code: exit.Usage},
+		"still starting":                   {in: Found{LocalRuns: true, Kubeconfig: "/e"}, stop: true, code: exit.TryAgain},
+		"nothing at all":                   {in: Found{}, stop: true, code: exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.in.Data = "/d"
 			got, err := Choose(tc.in)
 			var stopped *NotRunningError
-			if errors.As(err, &stopped) != tc.stop || got != tc.want {
+			if errors.As(err, &stopped) != tc.stop || exit.Code(err) != tc.code || got != tc.want {
 				t.Errorf("Choose = %+v, %v", got, err)
 			}
 		})

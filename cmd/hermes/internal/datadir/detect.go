@@ -1,9 +1,10 @@
 package datadir
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
 )
 
 // Detect looks at this machine for Choose. flag is --kubeconfig, dataFlag is --data.
@@ -14,14 +15,17 @@ func Detect(flag, dataFlag string, getenv Getenv) (Found, error) {
 	}
 	if flag != "" {
 		if _, err := os.Stat(flag); err != nil {
-			return Found{}, fmt.Errorf("--kubeconfig: %w", err)
+			return Found{}, exit.Usagef("--kubeconfig: %w", err)
 		}
+	} else if err := data.Ours(); err != nil {
+		return Found{}, err
 	}
 	f := Found{
 		Flag:       flag,
 		Data:       data,
 		DataNamed:  Named(dataFlag, getenv),
 		Kubeconfig: kubeconfigFrom(getenv),
+		HomeConfig: homeKubeconfig(getenv),
 	}
 	if _, err := os.Stat(data.ControlPlane().Kubeconfig()); err == nil {
 		f.LocalExists = true
@@ -34,9 +38,11 @@ func kubeconfigFrom(getenv Getenv) string {
 	if list := getenv("KUBECONFIG"); list != "" {
 		return list
 	}
-	path := filepath.Join(getenv("HOME"), ".kube", "config")
+	path := homeKubeconfig(getenv)
 	if _, err := os.Stat(path); err != nil {
 		return ""
 	}
 	return path
 }
+
+func homeKubeconfig(getenv Getenv) string { return filepath.Join(getenv("HOME"), ".kube", "config") }

@@ -3,15 +3,18 @@ package local
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -181,7 +184,45 @@ func TestStopGateways(t *testing.T) {
 	}
 }
 
-// The watchdog is fed for as long as the control plane answers, at half its limit.
+// G12: whoever systemd started says once that the unit is up, and nothing when systemd did not ask.
+func TestNotifyReadySpeaksOnce_G12(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", "")
+	NotifyReady(logr.Discard())
+	path := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	t.Setenv("NOTIFY_SOCKET", path)
+	t.Setenv("WATCHDOG_USEC", "")
+	NotifyReady(logr.Discard())
+	if Systemd(clocktesting.NewFakeClock(time.Now()), logr.Discard()) != nil {
+		t.Error("feeds a watchdog that the unit does not have")
+	}
+	// A datagram of our own marks the end of what was sent.
+	end, err := net.Dial("unixgram", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	if _, err := end.Write([]byte("end")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for buf := make([]byte, 100); len(got) == 0 || got[len(got)-1] != "end"; {
+		n, err := socket.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(buf[:n]))
+	}
+	if !slices.Equal(got, []string{"READY=1", "end"}) {
+		t.Errorf("told systemd %q", got)
+	}
+}
+
+// G12: the watchdog is fed for as long as the control plane answers, at half its limit.
 func TestWatchdogStarvesWithTheControlPlane(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Now())
 	ctx, cancel := context.WithCancel(t.Context())

@@ -3,15 +3,20 @@ package manifestdir
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/cmd/hermes/internal/manifests"
+	"hermes.dev/hermes/runtime/host"
 )
 
 const (
@@ -36,15 +41,20 @@ type Watcher struct {
 	Log     logr.Logger
 	// Passed is called after each pass that sent something; nil is fine.
 	Passed func([]manifests.Result)
+	// TroubleFile is where hermes status reads what is not applied; "" for nowhere. Self is this process.
+	TroubleFile string
+	Self        host.ProcessID
 
-	applied string            // digest of the files of the last pass without a failure
-	said    map[string]string // the last error said of each position
+	applied string             // digest of the files of the last pass without a failure
+	said    map[string]Failure // the last failure said, by keyOf
+	trouble record
 }
 
 // Run applies the directory and follows it until ctx ends.
 func (w *Watcher) Run(ctx context.Context) error {
 	w.Applier.Set, w.Applier.Manager, w.Applier.Force = manifests.WatchedSet, manifests.WatchedFieldManager, true
-	w.said = map[string]string{}
+	w.said, w.trouble = map[string]Failure{}, record{path: w.TroubleFile}
+	defer w.note(nil)
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", w.Dir, err)
@@ -94,8 +104,9 @@ func (w *Watcher) pass(ctx context.Context) (ok bool) {
 	if found.digest == w.applied && found.digest != "" {
 		return true
 	}
-	results := w.Applier.Apply(ctx, found.docs, w.report)
-	results = append(results, w.Applier.Prune(ctx, results, w.report)...)
+	report := func(r manifests.Result) { w.report(ctx, r) }
+	results := w.Applier.Apply(ctx, found.docs, report)
+	results = append(results, w.Applier.Prune(ctx, results, report)...)
 	if ctx.Err() != nil {
 		return true
 	}
@@ -104,7 +115,8 @@ func (w *Watcher) pass(ctx context.Context) (ok bool) {
 	if ok {
 		w.applied = found.digest
 	}
-	w.forget(results)
+	w.forget(ctx, results)
+	w.note(w.said)
 	if w.Passed != nil {
 		w.Passed(results)
 	}
@@ -112,14 +124,22 @@ func (w *Watcher) pass(ctx context.Context) (ok bool) {
 }
 
 // report says what was done, and says each failure once for as long as it stays the same.
-func (w *Watcher) report(r manifests.Result) {
+func (w *Watcher) report(ctx context.Context, r manifests.Result) {
 	switch r.Outcome {
 	case manifests.Unchanged:
 	case manifests.Failed:
-		if text := r.Err.Error(); w.said[r.Position()] != text {
-			w.said[r.Position()] = text
-			w.Log.Info("Manifest was not applied, it is tried again", "at", r.Position(), "object", objectOf(r), "reason", text)
+		// A failure stays the same failure when its words change, so that its age is told.
+		before, known := w.said[keyOf(r)]
+		now := Failure{At: r.Position(), Object: objectOf(r), Message: r.Err.Error(), Since: before.Since}
+		if !known {
+			now.Since = w.Clock.Now().UTC().Truncate(time.Second)
 		}
+		if before == now {
+			return
+		}
+		w.said[keyOf(r)] = now
+		w.Log.Info("Manifest was not applied, it is tried again", "at", now.At, "object", now.Object, "reason", now.Message)
+		w.event(ctx, corev1.EventTypeWarning, ReasonNotApplied, r.String())
 	default:
 		w.Log.Info("Manifest applied", "object", r.Identity.String(), "namespace", r.Identity.Namespace, "outcome", r.Outcome)
 	}
@@ -132,17 +152,32 @@ func objectOf(r manifests.Result) string {
 	return r.Identity.String()
 }
 
+// keyOf tells failures apart: what is pruned has no file, and a document may declare another object by now.
+func keyOf(r manifests.Result) string { return r.Position() + " " + objectOf(r) }
+
 // forget drops what was said of positions that are fine now, so that a later failure there is said again.
-func (w *Watcher) forget(results []manifests.Result) {
+func (w *Watcher) forget(ctx context.Context, results []manifests.Result) {
 	failed := map[string]bool{}
 	for _, r := range results {
 		if r.Outcome == manifests.Failed {
-			failed[r.Position()] = true
+			failed[keyOf(r)] = true
 		}
 	}
-	for position := range w.said {
-		if !failed[position] {
-			delete(w.said, position)
+	for key, f := range w.said {
+		if !failed[key] {
+			delete(w.said, key)
+			w.event(ctx, corev1.EventTypeNormal, ReasonApplied, strings.TrimPrefix(f.At+": "+f.Object, ": ")+" is applied or gone")
 		}
+	}
+}
+
+// note writes down what is not applied.
+func (w *Watcher) note(said map[string]Failure) {
+	t := Trouble{PID: w.Self.PID, StartTime: w.Self.StartTime}
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		t.Failures = append(t.Failures, said[key])
+	}
+	if err := w.trouble.write(t); err != nil {
+		w.Log.Error(err, "hermes status does not show what is wrong with the manifests")
 	}
 }

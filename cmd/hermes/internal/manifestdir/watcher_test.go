@@ -21,6 +21,7 @@ import (
 
 	"hermes.dev/hermes/cmd/hermes/internal/kube"
 	"hermes.dev/hermes/cmd/hermes/internal/manifests"
+	"hermes.dev/hermes/runtime/host"
 	"hermes.dev/hermes/test/controlplane"
 )
 
@@ -48,7 +49,9 @@ type rig struct {
 	t      *testing.T
 	dir    string
 	client dynamic.Interface
-	stop   func()
+	// trouble is the file for hermes status.
+	trouble string
+	stop    func()
 
 	mu     sync.Mutex
 	passes int
@@ -72,12 +75,14 @@ func start(t *testing.T, dir string) *rig {
 			defer r.mu.Unlock()
 			r.log = append(r.log, args)
 		}, funcr.Options{}).GetSink()),
+		TroubleFile: filepath.Join(t.TempDir(), "manifests.json"), Self: host.ProcessID{PID: 7, StartTime: 8},
 		Passed: func([]manifests.Result) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.passes++
 		},
 	}
+	r.trouble = w.TroubleFile
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	r.stop = sync.OnceFunc(func() {
@@ -245,7 +250,7 @@ func TestAnUnchangedDirectoryIsNotAppliedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	passes := 0
-	w := &Watcher{Dir: dir, Clock: clock.RealClock{}, Log: logr.Discard(), said: map[string]string{},
+	w := &Watcher{Dir: dir, Clock: clock.RealClock{}, Log: logr.Discard(), said: map[string]Failure{},
 		Applier: &manifests.Applier{Client: client, Mapper: kube.OursFirst(meta.NewDefaultRESTMapper(nil)), Namespace: "default",
 			Set: manifests.WatchedSet, Manager: manifests.WatchedFieldManager},
 		Passed: func([]manifests.Result) { passes++ }}

@@ -12,6 +12,9 @@ import (
 // work as they are written: they go to the control plane that hermes status shows, and they do not depend
 // on whether an object exists already.
 func remedy(row Row) string {
+	if row.Kind == manifestKind {
+		return "" // the file is read again as soon as it is changed
+	}
 	switch row.Reason {
 	case v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonCredentialMissing:
 		if name, key, ok := namedInMessage(row.Message); ok {
@@ -31,6 +34,9 @@ func remedy(row Row) string {
 	case v1alpha1.ReasonProfileNotFound:
 		return "hermes get profiles" + flagFor(row.Namespace)
 	case v1alpha1.ReasonConfigInvalid:
+		if strings.Contains(row.Message, "cannot be read as YAML") {
+			return "" // a file on disk: the message names it and what to do
+		}
 		return "hermes explain profile.spec.config"
 	case v1alpha1.ReasonPathInvalid:
 		return "hermes explain profile.spec.homeFiles"

@@ -1,6 +1,7 @@
 package statusview
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,17 @@ type Snapshot struct {
 	RelayIdentities  []v1alpha1.RelayIdentity
 	MetricsConsents  []v1alpha1.MetricsConsent
 	Schedules        []v1alpha1.Schedule
+	Manifests        []Manifest
 	GatewayResidents map[string]int64 // bytes resident by namespace/name, for gateways of this machine that were seen running
+}
+
+// Manifest is a manifest of hermes up --manifests that is not applied.
+type Manifest struct {
+	// At is the file, with the line of the document where there is one.
+	At string
+	// Reason is stable, Message says what to change.
+	Reason, Message string
+	Since           time.Time
 }
 
 // ControlPlane says which control plane is shown.
@@ -81,6 +92,9 @@ func (v View) NeedAttention() int {
 // come before what depends on them, then names in order.
 func New(s Snapshot, cp ControlPlane, now time.Time) View {
 	v := View{ControlPlane: cp}
+	for _, m := range s.Manifests {
+		v.add(manifestRow(m), nil)
+	}
 	for i := range s.Gateways {
 		g := &s.Gateways[i]
 		v.add(judge(g, "Gateway", g.Status.Conditions, g.Status.ObservedGeneration), func() string { return gatewayState(g, s, now) })
@@ -138,6 +152,20 @@ func (v *View) add(row Row, ready func() string) {
 	v.Rows = append(v.Rows, row)
 }
 
+func manifestRow(m Manifest) Row {
+	row := Row{Kind: manifestKind, Name: filepath.Base(m.At), Verdict: NotReady, Reason: m.Reason, Message: m.At + ": " + m.Message}
+	if m.At == "" { // something that left the directory and could not be deleted
+		row.Name, row.Message = "-", m.Message
+	}
+	if !m.Since.IsZero() {
+		row.Since = &m.Since
+	}
+	return row
+}
+
+// manifestKind is the kind of rows about files; it is none of the API.
+const manifestKind = "Manifest"
+
 func compareRows(a, b Row) int {
 	if d := verdictOrder(a.Verdict) - verdictOrder(b.Verdict); d != 0 {
 		return d
@@ -156,7 +184,7 @@ func verdictOrder(v Verdict) int {
 }
 
 func kindOrder(kind string) int {
-	return slices.Index([]string{"Gateway", "Profile", "RelayIdentity", "MetricsConsent", "Schedule"}, kind)
+	return slices.Index([]string{manifestKind, "Gateway", "Profile", "RelayIdentity", "MetricsConsent", "Schedule"}, kind)
 }
 
 // judge reads the kstatus conditions of an object. A status that is about an older spec is no news about
@@ -211,5 +239,11 @@ func verdictOf(ready metav1.Condition, conditions []metav1.Condition) Verdict {
 
 // SeveralNamespaces reports whether rows are of more than one namespace.
 func (v View) SeveralNamespaces() bool {
-	return slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Namespace != v.Rows[0].Namespace })
+	first := ""
+	return slices.ContainsFunc(v.Rows, func(r Row) bool {
+		if first == "" {
+			first = r.Namespace
+		}
+		return r.Namespace != "" && r.Namespace != first
+	})
 }
