@@ -187,12 +187,14 @@ func modelExpression(r *rand.Rand) string {
 // and jump, and nights on which clocks change, each occurrence runs at most once, and at least once unless the ledger says
 // why it did not or one catch-up run stands for it.
 func TestModelOfManyProcesses(t *testing.T) {
+	t.Parallel()
 	seeds := []uint64{1, 2, 3, 4}
 	if testing.Short() {
 		seeds = seeds[:1]
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, seed)
 			zones := []string{"", "America/New_York", "Australia/Lord_Howe", "Europe/London", "Asia/Kathmandu"}
 			var jobs []Job

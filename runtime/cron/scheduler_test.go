@@ -205,6 +205,7 @@ func TestRepeatedFailureIsToldOnceT199(t *testing.T) {
 
 // TestParallelBoundT154 has a thousand jobs due at once in one profile that allows three, beside one that allows all.
 func TestParallelBoundT154(t *testing.T) {
+	t.Parallel()
 	bounded, free := newFixture(t), newFixture(t)
 	bounded.settings.MaxParallelJobs, free.settings.MaxParallelJobs = 3, 0
 	var mu sync.Mutex
