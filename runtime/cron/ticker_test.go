@@ -207,3 +207,26 @@ func BenchmarkTickNoneDue(b *testing.B) {
 		}
 	}
 }
+
+// TestProfileThatLeavesT155 takes a profile out of the set while its run goes on: the next cycle neither waits for it nor
+// keeps anything of it, and its own end is its scheduler's.
+func TestProfileThatLeavesT155(t *testing.T) {
+	f, stays := newFixture(t), newFixture(t)
+	f.create(t, NewJob{Schedule: "in 1m"})
+	f.clock.Step(time.Minute)
+	begun, s := make(chan struct{}), &script{}
+	s.run = func(ctx context.Context, _ Run) Outcome { close(begun); <-ctx.Done(); return Outcome{} }
+	leaving := scheduler(t, f.Store, s)
+	profiles := []Ticked{{"leaves", f.home, leaving}, {"stays", stays.home, scheduler(t, stays.Store, &script{})}}
+	ticker := newTicker(t, f, TickerOptions{Profiles: func() ([]Ticked, error) { return profiles, nil }})
+	ticker.Cycle(t.Context())
+	<-begun
+	profiles = profiles[1:]
+	ticker.Cycle(t.Context())
+	if got := ticker.Ticked(); len(got) != 1 || got[0] != stays.home {
+		t.Errorf("ticked set %v", got)
+	}
+	if got := leaving.Running(); len(got) != 1 {
+		t.Errorf("the run of the profile that left: %v", got)
+	}
+}
