@@ -58,7 +58,7 @@ type ScheduleStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Ready, Scheduled; Reconciling and Stalled while true.
+	// Conditions: Ready, ReferencesResolved, Scheduled; Reconciling and Stalled while true.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
