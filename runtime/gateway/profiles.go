@@ -28,6 +28,8 @@ type profiles struct {
 	metrics   *metrics
 	changes   chan string
 	inventory *store.Inventory
+	// mayTick reports whether a profile's jobs may be handed out here now; set before the first profile is opened.
+	mayTick func(profile string) bool
 	// checks bounds how many stores are opened at once to see whether they are sound.
 	checks chan struct{}
 	// backupGate bounds how many scheduled backups run at once: they may all be due at the same moment.
@@ -90,6 +92,7 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn, BackupGate: p.backupGate,
 		Orphans: p.orphans,
+		MayTick: func() bool { return p.mayTick != nil && p.mayTick(name) },
 	})
 }
 
