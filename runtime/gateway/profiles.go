@@ -32,6 +32,8 @@ type profiles struct {
 	mayTick func(profile string) bool
 	// checks bounds how many stores are opened at once to see whether they are sound.
 	checks chan struct{}
+	// serverStarts bounds how many MCP servers of all profiles start at once: a laptop does not stand sixty npx.
+	serverStarts chan struct{}
 	// backupGate bounds how many scheduled backups run at once: they may all be due at the same moment.
 	backupGate chan struct{}
 
@@ -54,7 +56,7 @@ func newProfiles(runID string, orphans *tools.Orphans, transport http.RoundTripp
 		cancel: cancel,
 		runID:  runID, orphans: orphans, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
 		inventory: store.NewInventory(clk),
-		changes:   make(chan string), checks: make(chan struct{}, 2), backupGate: make(chan struct{}, 1),
+		changes:   make(chan string), checks: make(chan struct{}, 2), serverStarts: make(chan struct{}, 4), backupGate: make(chan struct{}, 1),
 		open: map[string]*profile.Runtime{}, pending: map[string]bool{}, signal: make(chan struct{}, 1),
 	}
 	p.background.Go(p.announce)
@@ -80,6 +82,7 @@ func (p *profiles) Open(_ context.Context, paths home.Paths) error {
 		return nil
 	}
 	p.checkStore(r)
+	r.Connect()
 	r.ScheduleBackups()
 	return nil
 }
@@ -91,7 +94,7 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Log:     p.log.WithValues("profile", name),
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn, BackupGate: p.backupGate,
-		Orphans: p.orphans,
+		Orphans: p.orphans, ServerStarts: p.serverStarts,
 		MayTick: func() bool { return p.mayTick != nil && p.mayTick(name) },
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"hermes.dev/hermes/runtime/llm"
 	"hermes.dev/hermes/runtime/store"
 	"hermes.dev/hermes/runtime/tools"
+	"hermes.dev/hermes/runtime/tools/mcp"
 )
 
 // Clock is what a runtime needs of time.
@@ -51,6 +52,8 @@ type Options struct {
 	BackupGate chan struct{}
 	// Orphans finds what hid from the command that started it; the process has one, nil does without.
 	Orphans *tools.Orphans
+	// ServerStarts bounds how many local MCP servers start at once in the process; nil bounds those of the profile.
+	ServerStarts chan struct{}
 	// ProcessEnded is told about every background process of the tools that has ended; nil tells nobody.
 	ProcessEnded func(tools.ProcessInfo)
 	// MayTick reports whether this process may hand out the profile's jobs now; nil outside a gateway, where none is
@@ -95,13 +98,18 @@ func (e *CrashError) Error() string {
 
 // Runtime is one open profile. Its methods are safe for concurrent use.
 type Runtime struct {
-	o      Options
-	config *home.View
-	env    *home.EnvView
-	store  *lazyStore
-	// processes and approvals outlive the engines, whose tools use them.
+	o         Options
+	config    *home.View
+	env       *home.EnvView
+	store     *lazyStore
+	courier   courier // of what delegated work has to tell
+	followers followers
+	// processes, approvals and MCP servers outlive the engines, whose tools use them.
 	processes *tools.Processes
 	approvals *tools.Approvals
+	servers   *mcp.Servers
+	// connecting is held while the MCP servers are compared with the configuration.
+	connecting sync.Mutex
 
 	// closing ends when the runtime closes; turns end with it.
 	closing context.Context
@@ -155,6 +163,7 @@ func Open(o Options) *Runtime {
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
 	r.store.inventory = o.Inventory
+	r.servers = newServers(o)
 	return r
 }
 
@@ -168,10 +177,11 @@ func (r *Runtime) Name() string { return r.o.Paths.Name }
 // Paths of the profile's home.
 func (r *Runtime) Paths() home.Paths { return r.o.Paths }
 
-// Reload makes the next turn see a home that was written again.
+// Reload makes the next turn see a home that was written again, and MCP servers change with it.
 func (r *Runtime) Reload() {
 	r.config.Invalidate()
 	r.env.Invalidate()
+	r.Connect()
 }
 
 // Active counts the turns in flight.
@@ -233,11 +243,12 @@ func (r *Runtime) Close(ctx context.Context) error {
 	r.retire(e)
 	r.mu.Unlock()
 	r.close()
+	r.courier.stopSweep()
 	select {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	return errors.Join(jobs, r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
+	return errors.Join(jobs, r.servers.Close(ctx), r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
 }
 
 // waitBackground waits for everything this runtime started until ctx ends.
