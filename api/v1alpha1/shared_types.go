@@ -96,7 +96,7 @@ type LocalRef struct {
 	Name string `json:"name"`
 }
 
-// ToolFilter selects tools by name or glob. Include is applied first; an empty include means all.
+// ToolFilter selects tools by name or glob. Include beats exclude; an empty include means all.
 type ToolFilter struct {
 	// Include lists the tools to offer, as exact names or globs.
 	// +kubebuilder:validation:MaxItems=256
@@ -104,7 +104,7 @@ type ToolFilter struct {
 	// +optional
 	Include []string `json:"include,omitempty"`
 
-	// Exclude lists the tools to leave out, as exact names or globs.
+	// Exclude lists the tools to leave out when include is empty.
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=set
 	// +optional

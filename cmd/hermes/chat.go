@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"hermes.dev/hermes/cmd/hermes/internal/chat"
+	"hermes.dev/hermes/cmd/hermes/internal/chat/screen"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/reach"
 	"hermes.dev/hermes/runtime/localapi"
@@ -27,6 +27,7 @@ type chatFlags struct {
 	reach.Flags
 	query, session, output string
 	latest, resume, yes    bool
+	plain                  bool
 }
 
 func newChat(c *cli) *cobra.Command {
@@ -38,11 +39,16 @@ func newChat(c *cli) *cobra.Command {
 
 On a terminal the reply is shown as it is written. Into a pipe or a file only the final reply goes; what tools do
 and what needs approval goes to standard error. A call that needs approval is asked about on a terminal and denied
-elsewhere, unless --yes allows it.`,
+elsewhere, unless --yes allows it.
+
+In a conversation /help lists commands, Alt-Enter or a backslash at its end continues a line, and Ctrl-C interrupts a
+reply. What is finished stays in the terminal's scrollback. --plain only ever adds lines at the end, for screen readers
+and simple terminals; TERM=dumb does the same.`,
 		Example: `  hermes chat
   hermes chat -p alice -q "what is on my list today?"
   git diff | hermes chat -p reviewer -q -
-  hermes chat --continue`,
+  hermes chat --continue
+  hermes chat --resume`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.chat(cmd.Context(), cmd, f) },
 	}
@@ -51,7 +57,8 @@ elsewhere, unless --yes allows it.`,
 	flags.StringVarP(&f.query, "query", "q", "", "say this, print the reply and leave; - reads it from standard input")
 	flags.StringVar(&f.session, "session", "", "go on with this session")
 	flags.BoolVarP(&f.latest, "continue", "c", false, "go on with the newest session that began here")
-	flags.BoolVar(&f.resume, "resume", false, "finish the session's interrupted turn, print the reply and leave")
+	flags.BoolVar(&f.resume, "resume", false, "choose the session to go on with; of a named one, finish the interrupted turn, print the reply and leave")
+	flags.BoolVar(&f.plain, "plain", false, "show lines only, without a region that changes")
 	flags.StringVarP(&f.output, "output", "o", "", "json: one object with session, reply, usage, model_calls, tool_calls and error")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "allow every call that needs approval, once each")
 	return command
@@ -59,7 +66,7 @@ elsewhere, unless --yes allows it.`,
 
 // check finds a wrong command line before anything is asked of anybody.
 func (f chatFlags) check(cmd *cobra.Command) error {
-	once := f.resume || cmd.Flags().Changed("query")
+	once := f.resume && !f.chooses() || cmd.Flags().Changed("query")
 	switch {
 	case f.output != "" && f.output != "json":
 		return exit.Usagef("-o %s: use json, or leave it out", f.output)
@@ -69,19 +76,23 @@ func (f chatFlags) check(cmd *cobra.Command) error {
 		return exit.Usagef("--session names a session and --continue takes the newest: use one of them")
 	case f.resume && cmd.Flags().Changed("query"):
 		return exit.Usagef("--resume finishes what was said before: leave -q out")
-	case f.resume && f.session == "" && !f.latest:
-		return exit.Usagef("--resume finishes the turn of a session: name it with --session, or add --continue")
 	case cmd.Flags().Changed("query") && strings.TrimSpace(f.query) == "":
 		return exit.Usagef("-q needs a text, or - for standard input")
 	}
 	return nil
 }
 
+// chooses reports whether the person is to choose a session.
+func (f chatFlags) chooses() bool { return f.resume && f.session == "" && !f.latest }
+
 func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	once := f.resume || f.query != ""
+	once := f.resume && !f.chooses() || f.query != ""
+	if f.chooses() && !c.hasScreen(f) {
+		return exit.Usagef("--resume finishes the turn of a session: name it with --session, or add --continue; without them it lets you choose on a terminal")
+	}
 	if !once && !isTerminal(c.in) {
 		return exit.Usagef("standard input is not a terminal: say something with -q TEXT, or -q - to read it")
 	}
@@ -94,6 +105,7 @@ func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 		return err
 	}
 	client := localapi.NewClient(target.Socket, target.Gateway)
+	client.Patience = restartPatience
 	defer client.Close()
 	talk := c.newChatWith(client, target, f)
 	// Ctrl-C belongs to the turn here; only what else ends the program ends the context.
@@ -102,6 +114,10 @@ func (c *cli) chat(ctx context.Context, cmd *cobra.Command, f chatFlags) error {
 	talk.Interrupts = interrupts
 	if err := talk.Find(ctx, f.session, f.latest); err != nil {
 		return err
+	}
+	if !once && c.hasScreen(f) {
+		talk.Choose = f.chooses()
+		return quietly(screen.Run(ctx, talk, c.screenOptions(target, interrupts)))
 	}
 	if !once {
 		return quietly(talk.Loop(ctx))
@@ -138,30 +154,6 @@ func (c *cli) query(flag string) (string, error) {
 		return "", exit.Usagef("-q - read nothing from standard input")
 	}
 	return string(raw), nil
-}
-
-func (c *cli) newChatWith(client *localapi.Client, target chat.Target, f chatFlags) *chat.Chat {
-	shown := c.terminal()
-	talk := &chat.Chat{
-		Client: client, Target: target, Yes: f.yes, Clock: c.clock,
-		Out: c.out, Notes: c.err, Live: isTerminal(c.out) && f.output != "json", Color: shown.Color && isTerminal(c.err),
-	}
-	if out, ok := c.out.(*os.File); ok && talk.Live {
-		talk.Width = func() int {
-			width, _, err := term.GetSize(int(out.Fd()))
-			if err != nil {
-				return 0
-			}
-			return width
-		}
-	}
-	if f.output == "json" {
-		talk.Out = io.Discard
-	}
-	if in, ok := c.in.(*os.File); ok && isTerminal(c.in) && isTerminal(c.err) {
-		talk.Lines = chat.NewTerminalLines(in, c.err)
-	}
-	return talk
 }
 
 func isTerminal(stream any) bool {

@@ -28,21 +28,27 @@ import (
 func newGateway(c *cli) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "gateway",
-		Short: "Run or restart a gateway process",
+		Short: "Run, restart and look after gateway processes",
 		Args:  knownVerb,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	command.AddCommand(newGatewayRun(c), newGatewayRestart(c))
+	command.AddCommand(newGatewayRun(c), newGatewayRestart(c), newGatewayStart(c), newGatewayStop(c), newGatewayStatus(c),
+		newGatewayInstall(c), newGatewayUninstall(c), newGatewayMigrate(c))
 	return command
 }
 
 func newGatewayRun(c *cli) *cobra.Command {
 	o := gateway.Options{}
 	var logDir string
+	var by byHandFlags
 	command := &cobra.Command{
 		Use:   "run",
-		Short: "Serve the profiles of one Gateway until told to stop",
-		Long: `Serve the profiles of one Gateway until told to stop. hermes up and the operator start this themselves.
+		Short: "Serve profiles until told to stop",
+		Long: `Serve the profiles of one Gateway until told to stop. hermes up and the operator start this themselves, with --name.
+
+Without --name, --run-id and --kubeconfig it needs no control plane: it serves the profiles of a home root as they are on
+disk, unless the gateway of this host serves them already. --replace takes over from that one, --force starts beside it.
+SIGUSR1 restarts it after the turns in flight, SIGTERM stops it.
 
 Exit codes: 0 stopped as asked, 75 another process serves the home (try again later), 78 the configuration must
 change; then the last line on standard error is "hermes-refusal: REASON: what to change".`,
@@ -50,23 +56,34 @@ change; then the last line on standard error is "hermes-refusal: REASON: what to
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			closeInherited()
 			o.Log = c.gatewayLog(logDir)
-			return c.runGateway(cmd.Context(), o)
+			restart, stop := restartSignal()
+			defer stop()
+			o.Restart, o.InheritedAPI = restart, c.inheritedAPI()
+			if c.declared(cmd) {
+				if by.replace || by.force || by.profile != "" {
+					return exit.Usagef("--replace, --force and -p are for a gateway without --name")
+				}
+				return c.followed(c.runGateway(cmd.Context(), o))
+			}
+			by.home = o.Home
+			return c.followed(c.runByHand(cmd.Context(), o, by))
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.Home, "home", "", "home root, an absolute path")
+	flags.StringVar(&o.Home, "home", "", "home root, an absolute path (default without --name: $HERMES_HOME, else ~/.hermes)")
+	by.add(flags)
 	flags.StringVar(&o.Name, "name", "default", "name of the Gateway")
 	flags.StringVar(&o.RunID, "run-id", "", "identity of this run (default: made up)")
 	flags.DurationVar(&o.DrainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for turns in flight")
 	flags.BoolVar(&o.AdoptExistingHome, "adopt-existing-home", false, "take over a home that somebody made by hand; a backup is made first")
 	flags.StringVar(&logDir, "log-dir", "", "directory of gateway.log, rotated (default: standard error)")
-	if err := command.MarkFlagRequired("home"); err != nil {
-		panic(err) // the flag is defined above
-	}
 	return command
 }
 
 func (c *cli) runGateway(ctx context.Context, o gateway.Options) error {
+	if o.Home == "" {
+		return exit.Usagef("required flag(s) \"home\" not set")
+	}
 	if !filepath.IsAbs(o.Home) {
 		return exit.Usagef("--home must be an absolute path, not %q", o.Home)
 	}

@@ -26,16 +26,27 @@ import (
 // startMargin is what a restart may take beyond the stop: starting and answering.
 const startMargin = 90 * time.Second
 
+// restartPatience is how long a chat waits for a gateway that restarts.
+const restartPatience = defaultDrain + startMargin
+
 func newGatewayRestart(c *cli) *cobra.Command {
-	var wait bool
+	var wait, all bool
+	var f hostFlags
 	command := &cobra.Command{
 		Use:   "restart [NAME]",
 		Short: "Restart a gateway, finishing its turns first",
 		Long: `Restart a gateway: turns in flight are finished first, within spec.drainTimeout. NAME defaults to default.
 
-With --wait (the default) it returns when the new process answers.`,
+With --wait (the default) it returns when the new process answers.
+
+Without NAME, and when a gateway that nobody declared runs on this host, or with -p, --home or --all, it is that one: the
+process finishes its turns and goes on with the program that is installed now. A profile that another one's gateway serves
+is closed and opened again. --all stops the process and starts it anew.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if byHand, err := c.restartsByHand(cmd, args, f, all); byHand || err != nil {
+				return err
+			}
 			name := v1alpha1.DefaultGatewayName
 			if len(args) == 1 {
 				name = args[0]
@@ -44,7 +55,33 @@ With --wait (the default) it returns when the new process answers.`,
 		},
 	}
 	command.Flags().BoolVar(&wait, "wait", true, "return when the new process answers")
+	command.Flags().BoolVar(&all, "all", false, "stop the gateway of this host and start it anew")
+	f.add(command)
 	return command
+}
+
+// restartsByHand restarts a gateway that nobody declared when that is what the command line means.
+func (c *cli) restartsByHand(cmd *cobra.Command, args []string, f hostFlags, all bool) (bool, error) {
+	named := f.profile != "" || f.home != "" || all
+	switch {
+	case len(args) > 0 && named:
+		return false, exit.Usagef("name a declared gateway, or one of this host with -p, --home or --all, not both")
+	case !named && (len(args) > 0 || c.kubeconfig != "" || c.namespace != "" || c.data != ""):
+		return false, nil
+	}
+	h, err := c.gatewayHost(f)
+	if err != nil {
+		return false, err
+	}
+	if !named {
+		if owner, _, _ := h.Rendezvous.Look(); owner == nil {
+			return false, nil
+		}
+	}
+	if all {
+		return true, ended(h.RestartAll(cmd.Context()))
+	}
+	return true, ended(h.Restart(cmd.Context()))
 }
 
 func (c *cli) restartGateway(ctx context.Context, name string, wait bool) error {

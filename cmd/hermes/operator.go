@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -80,8 +81,12 @@ func (c *cli) newEngine(data datadir.Dir, kubeconfig, cgroup string, log logr.Lo
 	if err != nil {
 		return nil, err
 	}
+	locks := c.lockDir()
+	if !filepath.IsAbs(locks) {
+		locks = "" // a user without a home directory has no gateways by hand
+	}
 	return process.New(process.Options{
-		Binary: self, Dir: data.Engine(), Kubeconfig: kubeconfig, BaseEnv: c.baseEnv(), CgroupParent: cgroup,
+		HostLocks: locks, Binary: self, Dir: data.Engine(), Kubeconfig: kubeconfig, BaseEnv: c.baseEnv(), CgroupParent: cgroup,
 		Log: log.WithName("engine"), Clock: c.clock, Revision: func() string { return currentVersion().Revision },
 	})
 }

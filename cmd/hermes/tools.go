@@ -58,7 +58,8 @@ func newToolsList(c *cli, f *toolsFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List toolsets: what is on, off or unavailable, and why",
-		Long: `List toolsets: what is on, off or unavailable, and why, and the decisions that were given for always.
+		Long: `List toolsets: what is on, off or unavailable, and why; MCP servers, with what keeps one from being connected; and the
+decisions that were given for always.
 
 A served profile is asked; else its configuration is read, which cannot tell what depends on a running agent.`,
 		Args: noArgs,
@@ -108,6 +109,11 @@ func narrowed(o tools.Overview, name string) tools.Overview {
 			for _, m := range t.Tools {
 				members[m] = true
 			}
+		}
+	}
+	for _, s := range o.Servers {
+		if s.Name == name || tools.ServerToolset(s.Name) == name {
+			out.Servers = append(out.Servers, s)
 		}
 	}
 	for _, t := range o.Tools {

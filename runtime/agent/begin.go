@@ -50,7 +50,10 @@ func (r *run) ready(ctx context.Context, rows []store.Message) ([]store.Message,
 	if r.t.Resume {
 		return r.settle(ctx, rows)
 	}
-	add := append(repair(rows, r.readsOnly), store.Message{Role: llm.RoleUser, Content: r.t.UserText, PlatformMessageID: r.t.PlatformMessageID})
+	add := append(repair(rows, r.readsOnly), store.Message{
+		Role: llm.RoleUser, Content: r.t.UserText, PlatformMessageID: r.t.PlatformMessageID,
+		DisplayKind: r.t.DisplayKind, DisplayMetadata: r.t.DisplayMetadata,
+	})
 	stored, err := r.c.Store.Append(context.WithoutCancel(ctx), r.t.SessionID, add...)
 	if err != nil {
 		return nil, persistence(err)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"hermes.dev/hermes/runtime/llm"
@@ -50,6 +51,9 @@ type Turn struct {
 	Inject []string
 	// PlatformMessageID is the platform's id of it, for redelivery checks.
 	PlatformMessageID string
+	// DisplayKind and DisplayMetadata mark what the program says in the place of a person, such as DisplayNotice.
+	DisplayKind     string
+	DisplayMetadata json.RawMessage
 	// Resume continues an unfinished turn from its stored rows instead of adding UserText.
 	Resume bool
 

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 
 	"hermes.dev/hermes/runtime/host"
 	"hermes.dev/hermes/runtime/localapi"
@@ -10,12 +12,12 @@ import (
 // control answers the control socket.
 type control struct{ g *gateway }
 
-var _ host.Handler = control{}
+var _ host.ProfileHandler = control{}
 
 // Identify implements host.Handler and G-244.
 func (c control) Identify() host.Identity {
 	g := c.g
-	return host.Identity{
+	id := host.Identity{
 		Protocol: host.ControlProtocol, Kind: host.Kind,
 		PID: g.identity.PID, StartTime: g.identity.StartTime, HermesHome: g.o.Home,
 		Profile: "default", Supervisor: g.o.Supervisor,
@@ -23,6 +25,13 @@ func (c control) Identify() host.Identity {
 		ServedProfiles: host.ServedProfiles(g.profiles.Served()),
 		RunID:          g.o.RunID, Instance: g.o.RunID, APISocket: g.api.Path(),
 	}
+	if g.disk != nil {
+		id.Profile = g.disk.launch.Name
+		if !g.disk.multiplex {
+			id.ServedProfiles = nil
+		}
+	}
+	return id
 }
 
 // Status implements host.Handler and G-245.
@@ -32,7 +41,10 @@ func (c control) Status() host.Status {
 
 // Rescan implements host.Handler and G-246. The node agent watches, so there is
 // never anything to catch up with: the answer is the set as it is.
-func (c control) Rescan(context.Context) host.Rescan {
+func (c control) Rescan(ctx context.Context) host.Rescan {
+	if c.g.disk != nil {
+		return c.g.disk.rescan(ctx)
+	}
 	return host.Rescan{
 		Rescanned: c.g.started.Load(), Pending: !c.g.started.Load(),
 		ServedProfiles: host.ServedProfiles(c.g.profiles.Served()),
@@ -50,8 +62,32 @@ func (c control) Drain(context.Context) host.DrainState {
 	}
 }
 
+// Serve implements host.ProfileHandler.
+func (c control) Serve(ctx context.Context, name string) error {
+	if c.g.disk == nil {
+		return errDeclared
+	}
+	return c.g.disk.Serve(ctx, name)
+}
+
+// Unserve implements host.ProfileHandler.
+func (c control) Unserve(ctx context.Context, name string) error {
+	if c.g.disk == nil {
+		return errDeclared
+	}
+	return c.g.disk.Unserve(ctx, name)
+}
+
+var errDeclared = errors.New("the profiles of this gateway are declared: set spec.suspended of the Profile instead")
+
 // backend gives the local API the open profiles.
-type backend struct{ p *profiles }
+type backend struct {
+	p        *profiles
+	draining *atomic.Bool
+}
+
+// Stopping says that profiles are being closed.
+func (b backend) Stopping() bool { return b.draining.Load() }
 
 // Profile implements localapi.Backend.
 func (b backend) Profile(name string) (localapi.Profile, bool) {

@@ -51,6 +51,17 @@ type Options struct {
 	// Orphans of this process, which ends them all when the gateway stops; nil when the process is not the
 	// gateway's alone.
 	Orphans *tools.Orphans
+	// MayTick reports whether this gateway may hand out the scheduled jobs of a profile now; nil may always, while it
+	// holds its home. It must not block.
+	MayTick func(profile string) bool
+	// TickEvery is the time between two ticks of scheduled jobs; 0 means 60 s.
+	TickEvery time.Duration
+	// ByHand is set for a gateway that serves the profiles it finds on disk; nil for a declared one.
+	ByHand *ByHand
+	// Restart asks for a restart after the drain: Run then ends with an error for which IsRestart is true. Nil never asks.
+	Restart <-chan struct{}
+	// InheritedAPI is the API socket of the run that this one follows in the same process; nil for none.
+	InheritedAPI *os.File
 	// Argv of the process, for the pid record.
 	Argv  []string
 	Clock profile.Clock
@@ -74,6 +85,12 @@ type gateway struct {
 	recordSoon chan struct{}
 	// stop asks the process to end.
 	stop context.CancelFunc
+	// disk serves the profiles on disk, nil in a declared gateway; standaloneReason says why it serves only one.
+	disk             *disk
+	standaloneReason string
+	restarting       atomic.Bool
+	// handedOver is the API socket for the run that follows this one.
+	handedOver *os.File
 }
 
 // Run serves until ctx ends or a drain was asked for over the control socket, then
@@ -86,15 +103,26 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer g.release()
+	if o.ByHand != nil {
+		if err := g.openByHand(ctx); err != nil {
+			return err
+		}
+	}
 	if err := g.open(); err != nil {
 		return err
 	}
 	var background sync.WaitGroup
 	background.Go(func() { g.recordServed(ctx) })
 	background.Go(func() { o.Orphans.Run(ctx) })
+	background.Go(func() { g.tickJobs(ctx) })
+	background.Go(func() { g.awaitRestart(ctx) })
 	g.serve(ctx)
 	background.Wait()
-	return g.shutdown()
+	err := g.shutdown()
+	if g.restarting.Load() {
+		return errors.Join(err, &Restart{API: g.handedOver})
+	}
+	return err
 }
 
 // claimHome makes the root exist and takes its lock, before anything is opened below it.
@@ -103,8 +131,10 @@ func (g *gateway) claimHome() error {
 	if err := os.MkdirAll(o.Home, 0o700); err != nil {
 		return refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "create home %s: %w", o.Home, err)
 	}
-	if err := checkRoot(o.Home, o.AdoptExistingHome); err != nil {
-		return err
+	if o.ByHand == nil {
+		if err := checkRoot(o.Home, o.AdoptExistingHome); err != nil {
+			return err
+		}
 	}
 	g.identity = host.NewPIDRecord(o.Home, o.Argv)
 	res := host.ClaimHome(o.Home, g.identity, o.Log)
@@ -137,8 +167,9 @@ func (g *gateway) open() error {
 	previous, _ := host.ReadState(o.Home)
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
 	g.profiles = newProfiles(o.RunID, o.Orphans, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
+	g.profiles.mayTick = g.mayTick
 	api, err := localapi.Serve(localapi.Config{
-		Home: o.Home, TempDir: o.TempDir, Backend: backend{g.profiles}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
+		Home: o.Home, TempDir: o.TempDir, Inherited: o.InheritedAPI, Closed: true, Backend: backend{g.profiles, &g.draining}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})
 	if err != nil {
 		return errors.Join(refuse(v1alpha1.ReasonHomeUnwritable, ExitTemporary, "open the API socket: %w", err), g.closeAll())
@@ -153,17 +184,20 @@ func (g *gateway) open() error {
 		// A gateway that cannot be asked can still answer people. Implements G-241.
 		o.Log.Error(err, "open the control socket")
 	}
-	g.claimRendezvous()
-	g.openKnown(previous.ServedProfiles)
+	if g.disk != nil {
+		g.disk.reconcile(context.Background())
+	} else {
+		g.claimRendezvous()
+		g.openKnown(previous.ServedProfiles)
+	}
+	g.api.Open() // now that there is somebody to ask
 	return nil
 }
 
 // claimRendezvous publishes this process for those who look for a gateway of the host. A directory that
 // cannot be used keeps nobody from starting. Implements G-225 and G-226.
 func (g *gateway) claimRendezvous() {
-	r, err := host.NewRendezvous(host.RendezvousConfig{
-		Dir: g.o.LockDir, Role: host.RoleGateway, DefaultRoot: g.o.Home, UID: os.Getuid(), Clock: g.o.Clock, Log: g.o.Log,
-	})
+	r, err := g.newRendezvous()
 	if err != nil {
 		g.o.Log.Error(err, "rendezvous")
 		return
@@ -173,6 +207,12 @@ func (g *gateway) claimRendezvous() {
 		return
 	}
 	g.rendezvous = r
+}
+
+func (g *gateway) newRendezvous() (*host.Rendezvous, error) {
+	return host.NewRendezvous(host.RendezvousConfig{
+		Dir: g.o.LockDir, Role: host.RoleGateway, DefaultRoot: g.o.Home, UID: os.Getuid(), Clock: g.o.Clock, Log: g.o.Log,
+	})
 }
 
 // openKnown opens the profiles that the last run served, from their homes on disk,
@@ -201,6 +241,11 @@ func (g *gateway) serve(ctx context.Context) {
 	g.started.Store(true)
 	g.writeState("running")
 	g.o.Log.Info("serving", "home", g.o.Home, "run", g.o.RunID, "api", g.api.Path())
+	if g.disk != nil {
+		g.servedChanged() // also when there is nobody to serve, the settled set is published
+		g.disk.run(ctx)
+		return
+	}
 	if g.o.Config == nil {
 		<-ctx.Done()
 		return
@@ -250,6 +295,7 @@ func (g *gateway) shutdown() error {
 			g.o.Log.Error(err, "retract rendezvous record")
 		}
 	}
+	g.handOver()
 	drain, cancel := context.WithTimeout(context.Background(), g.o.DrainTimeout)
 	left := g.profiles.drain(drain)
 	cancel()

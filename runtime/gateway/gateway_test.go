@@ -9,14 +9,11 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
-	"go.uber.org/goleak"
 	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/runtime/host"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // options of a gateway that reports to nobody; short paths, because sockets have short names.
 func options(t *testing.T) Options {

@@ -28,8 +28,12 @@ type profiles struct {
 	metrics   *metrics
 	changes   chan string
 	inventory *store.Inventory
+	// mayTick reports whether a profile's jobs may be handed out here now; set before the first profile is opened.
+	mayTick func(profile string) bool
 	// checks bounds how many stores are opened at once to see whether they are sound.
 	checks chan struct{}
+	// serverStarts bounds how many MCP servers of all profiles start at once: a laptop does not stand sixty npx.
+	serverStarts chan struct{}
 	// backupGate bounds how many scheduled backups run at once: they may all be due at the same moment.
 	backupGate chan struct{}
 
@@ -52,7 +56,7 @@ func newProfiles(runID string, orphans *tools.Orphans, transport http.RoundTripp
 		cancel: cancel,
 		runID:  runID, orphans: orphans, transport: transport, clock: clk, log: log, metrics: m, ctx: ctx,
 		inventory: store.NewInventory(clk),
-		changes:   make(chan string), checks: make(chan struct{}, 2), backupGate: make(chan struct{}, 1),
+		changes:   make(chan string), checks: make(chan struct{}, 2), serverStarts: make(chan struct{}, 4), backupGate: make(chan struct{}, 1),
 		open: map[string]*profile.Runtime{}, pending: map[string]bool{}, signal: make(chan struct{}, 1),
 	}
 	p.background.Go(p.announce)
@@ -78,6 +82,7 @@ func (p *profiles) Open(_ context.Context, paths home.Paths) error {
 		return nil
 	}
 	p.checkStore(r)
+	r.Connect()
 	r.ScheduleBackups()
 	return nil
 }
@@ -89,7 +94,8 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Log:     p.log.WithValues("profile", name),
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn, BackupGate: p.backupGate,
-		Orphans: p.orphans,
+		Orphans: p.orphans, ServerStarts: p.serverStarts,
+		MayTick: func() bool { return p.mayTick != nil && p.mayTick(name) },
 	})
 }
 

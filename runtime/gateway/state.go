@@ -61,7 +61,9 @@ func (g *gateway) recordServed(ctx context.Context) {
 }
 
 func (g *gateway) fill(s *host.RuntimeState) {
-	if !g.draining.Load() {
+	s.MultiplexStandaloneReason = g.standaloneReason
+	s.RestartRequested = g.restarting.Load()
+	if !g.draining.Load() && (g.disk == nil || g.disk.multiplex) {
 		s.ServedProfiles = host.ServedProfiles(g.profiles.Served())
 	}
 	s.ActiveAgents = g.profiles.active()

@@ -69,6 +69,13 @@ func (b BoundSocket) Path() string { return b.address.Path }
 // Listener accepts the connections; closing it leaves the files, which is for Close.
 func (b BoundSocket) Listener() *net.UnixListener { return b.listener }
 
+// Unlink removes the socket from its address, if it is still ours: who is connected stays so, and nobody else can connect.
+func (b BoundSocket) Unlink() {
+	if now, err := os.Lstat(b.address.Path); err == nil && os.SameFile(b.info, now) {
+		_ = os.Remove(b.address.Path)
+	}
+}
+
 // Close stops listening and removes socket and pointer unless a later gateway has put its own there. Closing twice, or
 // after the listener, is harmless.
 func (b BoundSocket) Close() (err error) {

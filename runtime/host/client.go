@@ -87,10 +87,15 @@ func (c *Client) noAnswer(verb Verb, err error) error {
 // ask sends one request and decodes its result. The timeout covers everything from dialling to the last byte.
 // Implements G-243.
 func ask[T any](ctx context.Context, c *Client, verb Verb, timeout time.Duration) (T, error) {
+	return askAbout[T](ctx, c, verb, "", timeout)
+}
+
+// askAbout is ask for a verb that is about one profile.
+func askAbout[T any](ctx context.Context, c *Client, verb Verb, profile string, timeout time.Duration) (T, error) {
 	var result T
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	line, err := c.exchange(ctx, verb)
+	line, err := c.exchange(ctx, verb, profile)
 	if err == nil {
 		err = parseResponse(line, &result)
 	}
@@ -104,7 +109,7 @@ func ask[T any](ctx context.Context, c *Client, verb Verb, timeout time.Duration
 	return result, nil
 }
 
-func (c *Client) exchange(ctx context.Context, verb Verb) ([]byte, error) {
+func (c *Client) exchange(ctx context.Context, verb Verb, profile string) ([]byte, error) {
 	path, err := findSocket(c.Home)
 	if err != nil {
 		return nil, err
@@ -112,7 +117,7 @@ func (c *Client) exchange(ctx context.Context, verb Verb) ([]byte, error) {
 	if err := checkSocketOwner(path, c.UID); err != nil {
 		return nil, err
 	}
-	line, err := encodeRequest(verb)
+	line, err := encodeRequest(verb, profile)
 	if err != nil {
 		return nil, err
 	}

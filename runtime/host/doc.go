@@ -8,7 +8,7 @@
 //   - the rendezvous record that names the host's owner, its directory, the claim on it and the proof of its staleness
 //     (record.go, lockdir.go, rendezvous.go, claim.go, staleness.go);
 //   - the control socket: its address, wire, server, client and typed verbs (socket_path.go, bind.go, wire.go, server.go,
-//     client.go, verbs.go);
+//     client.go, verbs.go, profileverbs.go), and a listening socket passed on from run to run (inherit.go);
 //   - gateway_state.json and the start-storm breaker (state.go, startstorm.go).
 //
 // It must never read the environment (callers pass directories in), never signal a process, never decide whether to start

@@ -151,9 +151,12 @@ func (s *Server) answer(line []byte) (reply response) {
 			reply = failure(id, "internal error while handling "+string(verb))
 		}
 	}()
+	if h, ok := s.cfg.Handler.(ProfileHandler); ok && verb.aboutProfile() {
+		return changeProfile(s.ctx, h, verb, id, line)
+	}
 	result, known := s.dispatch(verb)
 	if !known {
-		return unknownVerb(id, verb)
+		return unknownVerb(id, verb, s.supported())
 	}
 	return response{OK: true, Protocol: ControlProtocol, Result: result, ID: id}
 }
@@ -197,8 +200,8 @@ func readLine(r io.Reader, limit int) ([]byte, error) {
 }
 
 // encodeRequest builds the line a client sends.
-func encodeRequest(verb Verb) ([]byte, error) {
-	line, err := json.Marshal(request{Verb: verb, ID: json.RawMessage("1"), Protocol: ControlProtocol})
+func encodeRequest(verb Verb, profile string) ([]byte, error) {
+	line, err := json.Marshal(request{Verb: verb, ID: json.RawMessage("1"), Protocol: ControlProtocol, Profile: profile})
 	if err != nil {
 		return nil, err
 	}

@@ -31,9 +31,12 @@ const (
 	VerbStatus         Verb = "status"
 	VerbRescanProfiles Verb = "rescan-profiles"
 	VerbDrain          Verb = "drain"
+	// VerbServeProfile and VerbUnserveProfile name a profile; only a [ProfileHandler] serves them.
+	VerbServeProfile   Verb = "serve-profile"
+	VerbUnserveProfile Verb = "unserve-profile"
 )
 
-// SupportedVerbs lists the verbs, sorted.
+// SupportedVerbs lists the verbs that every gateway serves, sorted.
 func SupportedVerbs() []Verb {
 	verbs := []Verb{VerbIdentify, VerbStatus, VerbRescanProfiles, VerbDrain}
 	slices.Sort(verbs)
@@ -44,6 +47,8 @@ type request struct {
 	Verb     Verb            `json:"verb"`
 	ID       json.RawMessage `json:"id"`
 	Protocol int             `json:"protocol"`
+	// Profile is what serve-profile and unserve-profile are about.
+	Profile string `json:"profile,omitempty"`
 }
 
 type response struct {
@@ -83,9 +88,9 @@ func failure(id json.RawMessage, message string) response {
 }
 
 // unknownVerb answers a verb nobody serves with those that are.
-func unknownVerb(id json.RawMessage, verb Verb) response {
+func unknownVerb(id json.RawMessage, verb Verb, supported []Verb) response {
 	r := failure(id, fmt.Sprintf("unknown verb %q", verb))
-	r.SupportedVerbs = SupportedVerbs()
+	r.SupportedVerbs = supported
 	return r
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // maxResponse bounds an answer that is not a stream, in bytes.
@@ -24,6 +25,8 @@ type Client struct {
 	socket  string
 	gateway string
 	http    *http.Client
+	// Patience is how long a request waits for the successor of a gateway that stops; 0 does not wait.
+	Patience time.Duration
 }
 
 // NewClient makes a client of the API at a socket. gateway is the Gateway's name for messages; "" when unknown.
@@ -109,8 +112,16 @@ func (c *Client) call(ctx context.Context, profile, method, path string, in, out
 	return nil
 }
 
-// send returns an answer of status 200, or the error the answer holds.
-func (c *Client) send(ctx context.Context, profile, method, path string, in any) (*http.Response, error) {
+// send returns an answer of status 200, or the error the answer holds. It has [Client.Patience].
+func (c *Client) send(ctx context.Context, profile, method, path string, in any) (resp *http.Response, err error) {
+	err = c.patiently(ctx, func() error {
+		resp, err = c.sendOnce(ctx, profile, method, path, in)
+		return err
+	})
+	return resp, err
+}
+
+func (c *Client) sendOnce(ctx context.Context, profile, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		data, err := json.Marshal(in)

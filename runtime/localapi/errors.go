@@ -11,6 +11,9 @@ import (
 	"hermes.dev/hermes/runtime/store"
 )
 
+// codeStopping is the Code of an Error that refuses a turn because the gateway stops; the turn was not begun.
+const codeStopping = "stopping"
+
 func badRequest(format string, args ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_request", Message: fmt.Sprintf(format, args...)}
 }
@@ -36,7 +39,7 @@ func toError(err error, now time.Time) *Error {
 	case errors.As(err, &config):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "config_invalid", Message: err.Error(), final: true}
 	case errors.Is(err, profile.ErrDraining), errors.Is(err, profile.ErrClosed), errors.Is(err, store.ErrClosed):
-		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "stopping", Message: err.Error(), RetryAfter: 1}
+		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: codeStopping, Message: err.Error(), RetryAfter: 1}
 	case store.Classify(err) == store.BucketLocked, errors.Is(err, store.ErrStoreBusy):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_busy", Message: err.Error(), RetryAfter: 1}
 	case errors.Is(err, store.ErrReplaced), errors.Is(err, store.ErrLocksLost):

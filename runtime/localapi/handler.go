@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"hermes.dev/hermes/runtime/agent"
+	"hermes.dev/hermes/runtime/profile"
 	"hermes.dev/hermes/runtime/store"
 )
 
@@ -78,6 +79,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
 	h.routeTools(mux)
 	h.handleConversing(mux)
+	h.handleDelegating(mux)
 	h.backupRoutes(mux)
 	if metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
@@ -100,7 +102,13 @@ func (h *handler) withProfile(next func(http.ResponseWriter, *http.Request, Prof
 	}
 }
 
+// stopper is a Backend that says when it ends: a profile that is not there any more is then no mistake of the client's.
+type stopper interface{ Stopping() bool }
+
 func (h *handler) noProfile(name string) *Error {
+	if b, ok := h.backend.(stopper); ok && b.Stopping() {
+		return toError(profile.ErrDraining, h.now()) // its profiles are closed one by one
+	}
 	return notFound("model_not_found", "this gateway does not serve profile %q: see hermes status profile/%s", name, name)
 }
 

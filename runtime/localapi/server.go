@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -25,6 +26,10 @@ type Config struct {
 	Home string
 	// TempDir holds the socket when its path in the home would be too long.
 	TempDir string
+	// Inherited is the listening socket of a predecessor that is being followed in this place; nil binds a new one.
+	Inherited *os.File
+	// Closed lets nobody in before Open.
+	Closed  bool
 	Backend Backend
 	// Metrics are served at /metrics; nil serves none.
 	Metrics prometheus.Gatherer
@@ -35,9 +40,11 @@ type Config struct {
 
 // Server serves the API on a unix socket that only this user can reach.
 type Server struct {
-	socket host.BoundSocket
-	server *http.Server
-	done   chan error
+	socket     host.BoundSocket
+	server     *http.Server
+	done       chan error
+	gate       *gate
+	handedOver bool
 }
 
 // SocketPath returns where the API socket of a home root is. Whoever does not know the gateway's TempDir learns the
@@ -50,7 +57,7 @@ func SocketPath(home, tempDir string) string {
 // Serve binds the socket and serves until Close. Call it only while holding the home's lock: what is left at the
 // path is replaced.
 func Serve(c Config) (*Server, error) {
-	socket, err := host.Bind(host.SocketAddress{Path: SocketPath(c.Home, c.TempDir)})
+	socket, err := host.BindOrInherit(host.SocketAddress{Path: SocketPath(c.Home, c.TempDir)}, c.Inherited)
 	if err != nil {
 		return nil, fmt.Errorf("API socket: %w", err)
 	}
@@ -59,7 +66,11 @@ func Serve(c Config) (*Server, error) {
 		socket: socket, done: make(chan error, 1),
 		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: errorLog(c.Log)},
 	}
-	go func() { s.done <- s.server.Serve(socket.Listener()) }()
+	s.gate = newGate(socket.Listener())
+	if !c.Closed {
+		s.Open()
+	}
+	go func() { s.done <- s.server.Serve(s.gate) }()
 	return s, nil
 }
 
@@ -76,12 +87,18 @@ func (s *Server) Path() string { return s.socket.Path() }
 
 // Close takes no new requests, waits for those in flight until ctx ends, and removes the socket if it is still ours.
 func (s *Server) Close(ctx context.Context) error {
+	if !s.handedOver {
+		s.turnAway(ctx)
+	}
 	err := s.server.Shutdown(ctx)
 	if err != nil {
 		err = s.server.Close()
 	}
 	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
+	}
+	if s.handedOver {
+		return err // the file is the successor's
 	}
 	return errors.Join(err, s.socket.Close())
 }

@@ -102,13 +102,18 @@ func (h *handler) getSession(w http.ResponseWriter, r *http.Request, p Profile) 
 		return store.ErrNoSession
 	}
 	out := SessionDetail{SessionInfo: sessionInfo(s), Unfinished: agent.Unfinished(messages), Transcript: []TranscriptRow{}}
+	if !brief {
+		if out.Delegations, err = delegationsOf(r.Context(), p, s.ID); err != nil {
+			return err
+		}
+	}
 	for _, m := range messages {
 		if brief {
 			break
 		}
 		out.Transcript = append(out.Transcript, TranscriptRow{
 			ID: m.ID, Role: m.Role, Content: m.Content, ToolName: m.ToolName,
-			ToolCallID: m.ToolCallID, ToolCalls: m.ToolCalls, At: m.Timestamp, Summary: m.CompressedSummary,
+			ToolCallID: m.ToolCallID, ToolCalls: m.ToolCalls, At: m.Timestamp, Summary: m.CompressedSummary, Display: m.DisplayKind,
 		})
 	}
 	writeJSON(w, http.StatusOK, out)

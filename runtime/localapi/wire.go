@@ -138,7 +138,8 @@ type Usage struct {
 // Event is one of hermes' own events in a stream.
 type Event struct {
 	// Type: session, title, tool_start, tool_end, steer, approval, approval_done, question, question_done, retry,
-	// compacted, done.
+	// compacted, done; error only where a
+	// session is followed.
 	Type    string `json:"type"`
 	Session string `json:"session,omitempty"`
 	// Tool and CallID name the call of a tool or approval event.

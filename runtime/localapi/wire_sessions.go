@@ -32,6 +32,8 @@ type SessionDetail struct {
 	// Unfinished says that the last turn ended before its reply and that it can be resumed.
 	Unfinished bool            `json:"unfinished"`
 	Transcript []TranscriptRow `json:"transcript"`
+	// Delegations are what the session's agent handed to children without waiting, the newest first.
+	Delegations []DelegationInfo `json:"delegations,omitempty"`
 }
 
 // TranscriptRow is one stored message.
@@ -43,6 +45,9 @@ type TranscriptRow struct {
 	ToolCallID string          `json:"tool_call_id,omitempty"`
 	ToolCalls  json.RawMessage `json:"tool_calls,omitempty"`
 	At         time.Time       `json:"at"`
+	// Display marks a row of a special kind: notice is what the program says, steer what was said to a running turn,
+	// peer_message what another session said. Empty for all others.
+	Display string `json:"display,omitempty"`
 	// Summary says that nobody said this: it stands for earlier messages, or joins it to the later ones.
 	Summary bool `json:"summary,omitempty"`
 }

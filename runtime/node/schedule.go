@@ -111,11 +111,15 @@ func (a *scheduleAgent) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 		return ctrl.Result{}, err
 	}
 	revision, err := store.Revision()
-	a.remember(req.Name, revision)
 	jobs := map[string]cron.Job{}
 	if err == nil {
 		jobs, err = declaredJobs(store, ownerPrefix(req.Namespace))
 	}
+	if len(list.Items) == 0 && len(jobs) == 0 {
+		a.forget(req.Name) // nothing is declared: what changes is of no concern here
+		return ctrl.Result{}, nil
+	}
+	a.remember(req.Name, revision)
 	if err != nil {
 		// A change of the file is seen by its revision, and one of its permissions is not.
 		return ctrl.Result{RequeueAfter: brokenInterval}, a.refuseAll(ctx, list.Items, unavailable(err))

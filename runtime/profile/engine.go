@@ -30,6 +30,8 @@ type engine struct {
 // toolBox is a tool set shared by the engines that need the same one; the last to leave closes it.
 type toolBox struct {
 	set *tools.Set
+	// detach takes the set from the MCP servers.
+	detach func()
 
 	mu    sync.Mutex
 	users int
@@ -50,6 +52,7 @@ func (t *toolBox) release(ctx context.Context) error {
 	if !last {
 		return nil
 	}
+	t.detach()
 	return t.set.Close(ctx)
 }
 
@@ -57,6 +60,7 @@ func (t *toolBox) release(ctx context.Context) error {
 // and what its model calls are made with, with one more turn on it: e.turns.Done must follow. A configuration that cannot be
 // used is a ConfigError: the last good one may allow what was taken back since.
 func (r *Runtime) enter() (*engine, access, error) {
+	r.Connect()
 	config, err := r.config.Read()
 	if err != nil {
 		return nil, access{}, &ConfigError{Err: err}

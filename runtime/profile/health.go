@@ -54,6 +54,9 @@ func (r *Runtime) Health() Health {
 		case message != "":
 			h.Message += "; " + message
 		}
+		if h.Reason == "" {
+			h.Message += r.serverMessage()
+		}
 	}
 	return h
 }
@@ -108,10 +111,11 @@ func (r *Runtime) CheckStore(ctx context.Context) {
 	}
 	defer r.leave()
 	defer r.contain()
-	_, release, err := r.store.acquire(ctx)
+	s, release, err := r.store.acquire(ctx)
 	if err == nil {
 		defer r.store.closeUnused()
 		defer release()
+		r.recoverDelegations(ctx, s)
 	}
 	r.noteStore(ctx, err)
 }

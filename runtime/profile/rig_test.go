@@ -23,6 +23,12 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(stuckEnv); path != "" {
 		os.Exit(runStuck(path))
 	}
+	if root := os.Getenv(delegateEnv); root != "" {
+		os.Exit(runDelegating(root))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "mcp-server" {
+		os.Exit(runMCPServer(os.Args[2:]))
+	}
 	goleak.VerifyTestMain(m)
 }
 

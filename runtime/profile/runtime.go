@@ -17,6 +17,7 @@ import (
 	"hermes.dev/hermes/runtime/llm"
 	"hermes.dev/hermes/runtime/store"
 	"hermes.dev/hermes/runtime/tools"
+	"hermes.dev/hermes/runtime/tools/mcp"
 )
 
 // Clock is what a runtime needs of time.
@@ -51,10 +52,15 @@ type Options struct {
 	BackupGate chan struct{}
 	// Orphans finds what hid from the command that started it; the process has one, nil does without.
 	Orphans *tools.Orphans
+	// ServerStarts bounds how many local MCP servers start at once in the process; nil bounds those of the profile.
+	ServerStarts chan struct{}
 	// ProcessEnded is told about every background process of the tools that has ended; nil tells nobody.
 	ProcessEnded func(tools.ProcessInfo)
-	Clock        Clock
-	Log          logr.Logger
+	// MayTick reports whether this process may hand out the profile's jobs now; nil outside a gateway, where none is
+	// handed out unasked.
+	MayTick func() bool
+	Clock   Clock
+	Log     logr.Logger
 }
 
 // ErrClosed means the profile is being closed and takes no new work.
@@ -92,13 +98,18 @@ func (e *CrashError) Error() string {
 
 // Runtime is one open profile. Its methods are safe for concurrent use.
 type Runtime struct {
-	o      Options
-	config *home.View
-	env    *home.EnvView
-	store  *lazyStore
-	// processes and approvals outlive the engines, whose tools use them.
+	o         Options
+	config    *home.View
+	env       *home.EnvView
+	store     *lazyStore
+	courier   courier // of what delegated work has to tell
+	followers followers
+	// processes, approvals and MCP servers outlive the engines, whose tools use them.
 	processes *tools.Processes
 	approvals *tools.Approvals
+	servers   *mcp.Servers
+	// connecting is held while the MCP servers are compared with the configuration.
+	connecting sync.Mutex
 
 	// closing ends when the runtime closes; turns end with it.
 	closing context.Context
@@ -125,6 +136,7 @@ type Runtime struct {
 	modelHealth modelHealth
 	// backups is the state of scheduled backups.
 	backups scheduledBackups
+	jobs    jobs
 }
 
 // Open makes a runtime of a written home. It touches no file and starts no
@@ -151,6 +163,7 @@ func Open(o Options) *Runtime {
 		store:  newLazyStore(o.Paths.Store(), o.StoreIdle, o.Clock, o.Log),
 	}
 	r.store.inventory = o.Inventory
+	r.servers = newServers(o)
 	return r
 }
 
@@ -164,10 +177,11 @@ func (r *Runtime) Name() string { return r.o.Paths.Name }
 // Paths of the profile's home.
 func (r *Runtime) Paths() home.Paths { return r.o.Paths }
 
-// Reload makes the next turn see a home that was written again.
+// Reload makes the next turn see a home that was written again, and MCP servers change with it.
 func (r *Runtime) Reload() {
 	r.config.Invalidate()
 	r.env.Invalidate()
+	r.Connect()
 }
 
 // Active counts the turns in flight.
@@ -181,6 +195,11 @@ func (r *Runtime) Active() int {
 func (r *Runtime) Drain(ctx context.Context) int {
 	r.mu.Lock()
 	r.draining = true
+	r.mu.Unlock()
+	if err := r.stopJobs(ctx); err != nil {
+		r.o.Log.Error(err, "stop scheduled work")
+	}
+	r.mu.Lock()
 	idle := r.waitIdle()
 	r.mu.Unlock()
 	select {
@@ -207,6 +226,7 @@ func (r *Runtime) waitIdle() <-chan struct{} {
 // process the tools started and closes the store. What is still running when ctx
 // ends is an error; it can do nothing more to the store.
 func (r *Runtime) Close(ctx context.Context) error {
+	jobs := r.closeJobs() // first, so that what runs is recorded as interrupted and not as failed
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
@@ -223,11 +243,12 @@ func (r *Runtime) Close(ctx context.Context) error {
 	r.retire(e)
 	r.mu.Unlock()
 	r.close()
+	r.courier.stopSweep()
 	select {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	return errors.Join(r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
+	return errors.Join(jobs, r.servers.Close(ctx), r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
 }
 
 // waitBackground waits for everything this runtime started until ctx ends.

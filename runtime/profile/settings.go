@@ -21,6 +21,7 @@ type settings struct {
 	tools      tools.Config // what the configuration says of it
 	maxTurns   int
 	compaction compactionSettings
+	delegation delegationSettings
 	titles     bool // the model names sessions
 }
 
@@ -45,6 +46,9 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 		return s, err
 	}
 	s.maxTurns = n
+	if s.delegation, err = readDelegation(c); err != nil {
+		return s, err
+	}
 	ttl, set := c.Lookup("prompt_caching", "cache_ttl")
 	s.cacheTTL = llm.ParseCacheTTL(ttl, set)
 	s.fallbacks, err = readFallbacks(c)

@@ -17,6 +17,7 @@ func toolConfig(c *home.Config) (tools.Config, error) {
 		DisabledToolsets: c.Strings("disabled_toolsets"),
 		Mode:             approvalMode(c.String("approvals", "mode")),
 		Allow:            c.Strings("approvals", "allow"),
+		Servers:          serverNames(c),
 		Skills:           tools.SkillConfig{Enabled: c.Strings("skills", "enabled")},
 		Web:              tools.WebConfig{AllowPrivate: c.Strings("web", "allow_private")},
 	}
@@ -63,11 +64,12 @@ func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	c.Processes, c.Approvals = r.processes, r.approvals
 	c.Declared = func(rel string) bool { return home.DeclaredFile(r.o.Paths, rel) }
 	c.Sessions = sessionSearcher{r.store}
+	c.Delegate = r.delegate
 	set, err := tools.NewSet(c)
 	if err != nil {
 		return nil, err
 	}
-	return (&toolBox{set: set}).retain(), nil
+	return (&toolBox{set: set, detach: r.servers.Attach(set)}).retain(), nil
 }
 
 // Tools tells what the profile's agent may use, what not, and why.
@@ -81,7 +83,9 @@ func (r *Runtime) Tools() (tools.Overview, error) {
 		return tools.Overview{}, err
 	}
 	defer e.turns.Done()
-	return e.tools.set.Overview(), nil
+	o := e.tools.set.Overview()
+	o.Servers = r.servers.List()
+	return o, nil
 }
 
 // RevokeApproval takes back a decision given for always, or every one with "all", and reports whether there was one.
@@ -105,7 +109,7 @@ func SurveyTools(paths home.Paths, clk clock.PassiveClock) (tools.Overview, erro
 	if err != nil {
 		return tools.Overview{}, err
 	}
-	o.Approvals = approvalsOf(paths, clk).List()
+	o.Approvals, o.Servers = approvalsOf(paths, clk).List(), unservedServers(config)
 	return o, nil
 }
 

@@ -11,7 +11,12 @@ import (
 // Turn runs one turn. Events are called on the caller's goroutine. A panic inside
 // the turn ends here: the turn fails with a CrashError, the engine is thrown away,
 // and turns are refused until the back-off is over.
-func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (res agent.Result, err error) {
+func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (agent.Result, error) {
+	return r.turn(ctx, t, events, nil)
+}
+
+// turn is Turn with a check that runs once the session is the caller's, and whose error is the turn's; nil for none.
+func (r *Runtime) turn(ctx context.Context, t agent.Turn, events agent.Events, check func(context.Context) error) (res agent.Result, err error) {
 	began := r.o.Clock.Now()
 	if err := r.admit(); err != nil {
 		return agent.Result{}, err
@@ -29,6 +34,11 @@ func (r *Runtime) Turn(ctx context.Context, t agent.Turn, events agent.Events) (
 		return agent.Result{}, err
 	}
 	defer r.unclaim(t.SessionID)
+	if check != nil {
+		if err := check(ctx); err != nil {
+			return agent.Result{}, err
+		}
+	}
 	t.Steering = r.listen(t.SessionID)
 	e, with, err := r.enter()
 	if err != nil {

@@ -74,8 +74,8 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	return done, nil
 }
 
-// DeleteSession deletes a conversation: the session, those that compression linked to it, and their messages and
-// usage. Sessions that branched from it stay and lose their parent. The caller makes sure that no turn runs in it.
+// DeleteSession deletes a conversation: the session, those that compression linked to it, those that did what it
+// delegated, and their messages and usage. Sessions that branched from it stay and lose their parent. The caller makes sure that no turn runs in it.
 // Errors: ErrNoSession.
 //
 // Implements S-101.
@@ -86,7 +86,7 @@ func (s *Store) DeleteSession(ctx context.Context, id string) (Pruned, error) {
 	}
 	for _, l := range all {
 		if slices.Contains(l.ids(), id) {
-			return s.deleteLineages(ctx, []lineage{l}, time.Time{})
+			return s.deleteLineages(ctx, append(delegated(all, l), l), time.Time{})
 		}
 	}
 	return Pruned{}, noSession(id)
@@ -179,6 +179,7 @@ func deleteSessions(ctx context.Context, q *db.Queries, ids []string) (messages 
 		messages += n
 		for _, step := range []func(context.Context, []string) error{
 			q.DeleteSessionUsage, q.DeleteCompressionLocks, q.DeleteTurnLeases,
+			func(ctx context.Context, ids []string) error { return q.DeleteDelegationsOf(ctx, nullTexts(ids)) },
 		} {
 			if err := step(ctx, chunk); err != nil {
 				return 0, err

@@ -107,3 +107,22 @@ func continues(child, parent *db.PruneRowsRow) bool {
 	}
 	return !slices.Contains([]string{markers.Branched, markers.Delegate, markers.Reset}, parent.ID)
 }
+
+// delegated are the conversations of those who did what a conversation delegated: they are part of what was said in it.
+// It is pure.
+func delegated(all []lineage, of lineage) (children []lineage) {
+	ids := of.ids()
+	for _, l := range all {
+		first := l[0]
+		var marker struct {
+			From string `json:"_delegate_from"`
+		}
+		if first.Parent == "" || !slices.Contains(ids, first.Parent) || json.Unmarshal([]byte(first.ModelConfig), &marker) != nil {
+			continue
+		}
+		if marker.From == first.Parent {
+			children = append(children, l)
+		}
+	}
+	return children
+}

@@ -20,7 +20,7 @@ type ListOptions struct {
 	// Before and BeforeID are the LastActivityAt and ID of the last session of the page before; zero for the first.
 	Before   time.Time
 	BeforeID string
-	// Source keeps only one source; empty keeps all.
+	// Source keeps only one source; empty keeps all but subagent, the children of other sessions, which Hidden includes.
 	Source string
 	// Since keeps sessions with activity at or after that time.
 	Since time.Time

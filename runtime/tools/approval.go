@@ -120,7 +120,7 @@ func (s *Set) approve(ctx context.Context, e *entry, c Call, p Plan) error {
 	if p.Command != "" && s.config.Mode != ModeAllow {
 		danger, dangerous = Dangerous(p.Command)
 	}
-	q := Question{Tool: c.Name, Subject: p.Subject, ReadOnly: p.ReadOnly, Dangerous: dangerous, Remembered: s.memory.has(sessionID, what)}
+	q := Question{Tool: c.Name, Subject: p.Subject, ReadOnly: p.ReadOnly || p.Unasked, Dangerous: dangerous, Remembered: s.memory.has(sessionID, what)}
 	verdict := Decide(s.config.Mode, s.rules, q)
 	if verdict == VerdictAllow {
 		return nil

@@ -47,7 +47,7 @@ func catalogue() []Toolset { //nolint:funlen // a table
 		{Name: "context_engine", Description: "Manage what is in the context."},
 		{Name: "cronjob", Description: "Schedule prompts."},
 		{Name: "debugging", Description: "What finding a fault needs.", Includes: []string{toolsetFile, toolsetTerminal, toolsetWeb}},
-		{Name: "delegation", Description: "Hand tasks to other agents."},
+		{Name: toolsetDelegation, Description: "Hand tasks to other agents."},
 		{Name: "desktop_ui", Description: "Show things in the desktop application.", OptIn: true},
 		{Name: toolsetFile, Description: "Read, search, write and edit files of the workspace."},
 		{Name: "hermes-acp", Description: "What an agent offers to an editor.", Includes: []string{toolsetFile, toolsetMemory, toolsetSessionSearch, toolsetSkills, toolsetTerminal, toolsetTodo, toolsetWeb}},

@@ -45,6 +45,8 @@ type Overview struct {
 	Tools    []ToolInfo    `json:"tools"`
 	// Approvals are the decisions that were given for always; they can be revoked.
 	Approvals []Approval `json:"approvals"`
+	// Servers are the MCP servers that the profile declares, by name.
+	Servers []ServerInfo `json:"servers,omitempty"`
 	// Served is false when the overview was read from the configuration: then what depends on the running agent, like
 	// MCP servers, does not show.
 	Served bool `json:"served"`
@@ -52,7 +54,7 @@ type Overview struct {
 
 // Survey tells what a configuration selects, without making anything.
 func Survey(c Config) (Overview, error) {
-	selected, err := selectToolsets(c.Toolsets, c.DisabledToolsets, c.CustomToolsets)
+	selected, err := selectConfigured(c)
 	if err != nil {
 		return Overview{}, err
 	}

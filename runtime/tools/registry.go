@@ -58,6 +58,8 @@ type Plan struct {
 	Subject string
 	// ReadOnly calls need no approval.
 	ReadOnly bool
+	// Unasked calls need none either, although running one twice is not the same as running it once.
+	Unasked bool
 }
 
 type entry struct {

@@ -55,7 +55,7 @@ func NewSet(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	toolsets, err := selectToolsets(c.Toolsets, c.DisabledToolsets, c.CustomToolsets)
+	toolsets, err := selectConfigured(c)
 	if err != nil {
 		return nil, err
 	}

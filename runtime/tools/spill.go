@@ -60,6 +60,6 @@ func pruneSpill(dir string, files int, bytes int64) error {
 // spillName keeps pruning from touching anything else in a directory that
 // configuration has named.
 func spillName(name string) bool {
-	ok, _ := filepath.Match("[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]_[0-9][0-9][0-9][0-9][0-9][0-9]_????????.txt", name)
+	ok, _ := filepath.Match("[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]_[0-9][0-9][0-9][0-9][0-9][0-9]_????????.*", name)
 	return ok
 }

@@ -21,15 +21,24 @@ type selection struct {
 	on, off           map[string]bool
 	toolsOn, toolsOff map[string]bool
 	custom            map[string]CustomToolset
+	// servers are the MCP servers by name; the bare name stands for the server's toolset (T16).
+	servers map[string]bool
+}
+
+func selectConfigured(c Config) (selection, error) {
+	return selectToolsets(c.Toolsets, c.DisabledToolsets, c.CustomToolsets, c.Servers...)
 }
 
 // selectToolsets reads the configuration. An unknown name is an error that says where it is and what is known.
 //
 // Implements T12, T13.
-func selectToolsets(want, disabled []string, custom map[string]CustomToolset) (selection, error) {
+func selectToolsets(want, disabled []string, custom map[string]CustomToolset, servers ...string) (selection, error) {
 	s := selection{
 		all: len(want) == 0, on: map[string]bool{}, off: map[string]bool{},
-		toolsOn: map[string]bool{}, toolsOff: map[string]bool{}, custom: custom,
+		toolsOn: map[string]bool{}, toolsOff: map[string]bool{}, custom: custom, servers: map[string]bool{},
+	}
+	for _, name := range servers {
+		s.servers[name] = true
 	}
 	if err := s.checkCustom(); err != nil {
 		return selection{}, err
@@ -89,6 +98,13 @@ func (s selection) expand(field, name string, sets, single map[string]bool, path
 	if c, ok := s.custom[name]; ok && !known {
 		t, known = Toolset{Name: name, Includes: c.Includes, Tools: c.Tools}, true
 	}
+	if s.servers[name] {
+		// The alias of a server; one named like another toolset adds to it.
+		sets[ServerToolset(name)] = true
+		if !known {
+			return nil
+		}
+	}
 	switch {
 	case strings.HasPrefix(name, mcpToolsetPrefix) && len(name) > len(mcpToolsetPrefix):
 		sets[name] = true
@@ -122,7 +138,7 @@ func (s selection) names() []string {
 // CheckSelection says what is wrong with the toolsets and the allow list of a configuration, without making a Set: so
 // that a mistake in them can be shown before the first turn.
 func CheckSelection(c Config) error {
-	if _, err := selectToolsets(c.Toolsets, c.DisabledToolsets, c.CustomToolsets); err != nil {
+	if _, err := selectConfigured(c); err != nil {
 		return err
 	}
 	if _, err := parseReach(c.Web.AllowPrivate); err != nil {

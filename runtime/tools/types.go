@@ -101,7 +101,9 @@ type Config struct {
 	DisabledToolsets []string
 	// CustomToolsets are toolsets that the configuration defines.
 	CustomToolsets map[string]CustomToolset
-	Mode           Mode
+	// Servers names the MCP servers of the profile, so that toolsets can be selected by their bare names.
+	Servers []string
+	Mode    Mode
 	// Allow holds allow rules: a tool name, or a tool and a glob over what its calls are told apart by, as in
 	// "terminal:git *" and "web_fetch:https://*.example.org".
 	Allow []string
@@ -114,6 +116,8 @@ type Config struct {
 	MemoryLimit, UserLimit int
 	// Sessions finds what was said in earlier sessions; nil makes session_search unavailable.
 	Sessions SessionSearcher
+	// Delegate runs delegate_task; nil makes it unavailable.
+	Delegate Handler
 	// Skills says which skills are offered.
 	Skills SkillConfig
 	// Web says what web_fetch may reach.

@@ -38,6 +38,9 @@ type Options struct {
 	// MissedPings is how many questions in a row stay unanswered before a gateway counts as not responding; 0 means 3.
 	MissedPings int
 
+	// HostLocks is the rendezvous directory of this user's gateways that were started by hand; "" does not look there.
+	HostLocks string
+
 	// hook is told of each point at which a crash of this process must be survived; tests end the process there.
 	hook func(point string)
 	// oomKills returns the machine's count of processes ended for memory; tests stand in for the kernel.

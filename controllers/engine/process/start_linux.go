@@ -33,6 +33,10 @@ func (s *supervisor) startWhenDue(ctx context.Context, want wanted) {
 		}
 		return
 	}
+	if owner, found := s.hostOwner(ctx, want.Workload.Home); found {
+		s.awaitForeign(ctx, owner)
+		return
+	}
 	if ctx.Err() != nil {
 		return
 	}

@@ -337,9 +337,11 @@ func (q *Queries) InsertSystemPrompt(ctx context.Context, arg InsertSystemPrompt
 const ListSessions = `-- name: ListSessions :many
 SELECT id, source, created_source, user_id, session_key, chat_id, chat_type, thread_id, display_name, origin_json, expiry_finalized, model, model_config, system_prompt, system_prompt_hash, parent_session_id, started_at, ended_at, end_reason, message_count, tool_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, api_call_count, cwd, git_branch, git_repo_root, git_metadata_generation, billing_provider, billing_base_url, billing_mode, estimated_cost_usd, actual_cost_usd, cost_status, cost_source, pricing_version, title, title_source, last_activity_at, last_activity_description, last_activity_provenance, handoff_state, handoff_platform, handoff_error, compression_failure_cooldown_until, compression_failure_error, compression_fallback_streak, compression_ineffective_count, compression_recovery_deadline, compression_overload_streak, profile_name, transport_profile, rewind_count, archived, pinned, hidden, last_read_at, tool_names FROM sessions
 WHERE (COALESCE(last_activity_at, started_at), id) < (CAST(?1 AS REAL), CAST(?2 AS TEXT))
-  AND (CAST(?3 AS TEXT) = '' OR source = CAST(?3 AS TEXT))
-  AND COALESCE(last_activity_at, started_at) >= CAST(?4 AS REAL)
-  AND COALESCE(hidden, 0) <= CAST(?5 AS INTEGER)
+  AND CASE CAST(?3 AS TEXT)
+    WHEN '' THEN source <> 'subagent' OR CAST(?4 AS INTEGER) > 0
+    ELSE source = CAST(?3 AS TEXT) END
+  AND COALESCE(last_activity_at, started_at) >= CAST(?5 AS REAL)
+  AND COALESCE(hidden, 0) <= CAST(?4 AS INTEGER)
   AND COALESCE(archived, 0) <= CAST(?6 AS INTEGER)
 ORDER BY COALESCE(last_activity_at, started_at) DESC, id DESC
 LIMIT ?7
@@ -349,8 +351,8 @@ type ListSessionsParams struct {
 	Before      float64
 	BeforeID    string
 	Source      string
-	Since       float64
 	MaxHidden   int64
+	Since       float64
 	MaxArchived int64
 	MaxRows     int64
 }
@@ -360,8 +362,8 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 		arg.Before,
 		arg.BeforeID,
 		arg.Source,
-		arg.Since,
 		arg.MaxHidden,
+		arg.Since,
 		arg.MaxArchived,
 		arg.MaxRows,
 	)

@@ -15,7 +15,9 @@ SELECT * FROM sessions WHERE session_key = ? AND ended_at IS NULL ORDER BY start
 -- name: ListSessions :many
 SELECT * FROM sessions
 WHERE (COALESCE(last_activity_at, started_at), id) < (CAST(sqlc.arg(before) AS REAL), CAST(sqlc.arg(before_id) AS TEXT))
-  AND (CAST(sqlc.arg(source) AS TEXT) = '' OR source = CAST(sqlc.arg(source) AS TEXT))
+  AND CASE CAST(sqlc.arg(source) AS TEXT)
+    WHEN '' THEN source <> 'subagent' OR CAST(sqlc.arg(max_hidden) AS INTEGER) > 0
+    ELSE source = CAST(sqlc.arg(source) AS TEXT) END
   AND COALESCE(last_activity_at, started_at) >= CAST(sqlc.arg(since) AS REAL)
   AND COALESCE(hidden, 0) <= CAST(sqlc.arg(max_hidden) AS INTEGER)
   AND COALESCE(archived, 0) <= CAST(sqlc.arg(max_archived) AS INTEGER)

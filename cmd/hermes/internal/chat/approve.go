@@ -16,24 +16,43 @@ const (
 )
 
 // approve answers the question of a tool call: by --yes, by a person, or with no.
-func (c *Chat) approve(ctx context.Context, r *renderer, e localapi.Event) {
+func (c *Chat) approve(ctx context.Context, r Display, e localapi.Event) {
 	decision := "nobody"
 	switch {
 	case c.Yes:
 		decision = once
-		r.note("approved by --yes: %s", visible(subject(e)))
-	case c.Lines == nil:
-		r.note("denied, because nobody can be asked here: %s (%s)", visible(subject(e)), visible(e.Reason))
-		r.note("  run it on a terminal, pass --yes, or add a rule to spec.approvals.allow of profile %s", c.Target.Profile)
+		r.Note("approved by --yes: " + visible(subject(e)))
+	case c.Lines == nil && c.Decide == nil:
+		r.Note(fmt.Sprintf("denied, because nobody can be asked here: %s (%s)", visible(subject(e)), visible(e.Reason)))
+		r.Note("  run it on a terminal, pass --yes, or add a rule to spec.approvals.allow of profile " + c.Target.Profile)
 	default:
-		r.newline()
-		if decision = c.ask(ctx, e); decision == "" {
+		r.Break()
+		if decision = c.decide(ctx, e); decision == "" {
 			return // the turn ends, and its question with it
 		}
 	}
 	if err := c.Client.Decide(ctx, c.Target.Profile, e.Session, e.CallID, decision); err != nil && ctx.Err() == nil {
-		r.note("! the answer did not arrive: %s", visible(err.Error()))
+		r.Note("! the answer did not arrive: " + visible(err.Error()))
 	}
+}
+
+// Question is a call that needs approval, in harmless text.
+type Question struct {
+	Profile, Tool, Reason string
+	// Subject is the whole of what would run.
+	Subject string
+	// Covers says what "always" is about; "" when an answer is about this call only.
+	Covers string
+}
+
+// decide gets a decision; "" when the turn ends, and its question with it.
+func (c *Chat) decide(ctx context.Context, e localapi.Event) string {
+	if c.Decide == nil {
+		return c.ask(ctx, e)
+	}
+	return c.Decide(ctx, Question{
+		Profile: c.Target.Profile, Tool: visible(e.Tool), Reason: visible(e.Reason), Subject: visible(subject(e)), Covers: visible(e.Covers),
+	})
 }
 
 // ask shows the whole of what would run and waits for a decision. The end of input denies. Ctrl-C interrupts the turn

@@ -18,7 +18,7 @@ import (
 // Source is how sessions that begin here are marked.
 const Source = "cli"
 
-// errInterrupt is Ctrl-C.
+// errInterrupt is Ctrl-C. A Lines returns it for one on an empty line.
 var errInterrupt = errors.New("interrupted")
 
 // Lines reads what a person types.
@@ -42,6 +42,15 @@ type Chat struct {
 	Width func() int
 	// Lines asks a person; nil when there is none.
 	Lines Lines
+	// NewDisplay makes what shows a turn of a session, instead of Out and Notes; Decide asks a person about a call, instead of
+	// Lines, and returns "" when the turn ends first; Inquire puts a question of the agent, and ok is false then; Pick lets a person choose among sessions, "" is none of them. They are nil
+	// where there are only lines.
+	NewDisplay func(session string) Display
+	Decide     func(context.Context, Question) (decision string)
+	Inquire    func(context.Context, Inquiry) (line string, ok bool)
+	Pick       func(context.Context, []localapi.SessionInfo) (id string, err error)
+	// Choose begins the conversation with the choice of a session.
+	Choose bool
 	// Yes allows each call that needs approval, once.
 	Yes bool
 	// Interrupts carries Ctrl-C: the first of a turn interrupts it, the second ends the program.
@@ -52,8 +61,11 @@ type Chat struct {
 	Session string
 	// interrupt interrupts the turn that runs.
 	interrupt func()
+	following *follower // of turns that nobody here began
 	// leave says that Ctrl-C was pressed twice in one turn.
 	leave bool
+	// model is what answered last, "" before the first answer.
+	model string
 }
 
 // Answer is what a turn came to, the object of -o json.
@@ -75,14 +87,12 @@ func (c *Chat) Once(ctx context.Context, text string, resume bool) (Answer, erro
 	if err := c.begin(); err != nil {
 		return Answer{}, err
 	}
-	r := &renderer{out: c.Out, notes: c.Notes, live: c.Live, color: c.Color}
-	if c.Live && c.Width != nil {
-		r.wrap = newWrapper(c.Width())
-	}
+	r := c.display()
 	final, err := c.turn(ctx, r, text, resume)
-	r.end(final.Reply, err)
+	r.End(final.Reply, err)
 	a := Answer{Session: c.Session, Usage: final.Usage}
 	if final.Info != nil {
+		c.model = final.Info.Model
 		a.ModelCalls, a.ToolCalls, a.PendingSteer = final.Info.ModelCalls, final.Info.ToolCalls, final.Info.PendingSteer
 	}
 	if err == nil {
@@ -91,6 +101,18 @@ func (c *Chat) Once(ctx context.Context, text string, resume bool) (Answer, erro
 	}
 	a.Error = c.stated(err)
 	return a, c.explain(a.Error)
+}
+
+// display is what shows the next turn.
+func (c *Chat) display() Display {
+	if c.NewDisplay != nil {
+		return c.NewDisplay(c.Session)
+	}
+	r := &renderer{out: c.Out, notes: c.Notes, live: c.Live, color: c.Color}
+	if c.Live && c.Width != nil {
+		r.wrap = newWrapper(c.Width())
+	}
+	return r
 }
 
 // begin chooses the id of a new session here, so that a turn can be interrupted before its first answer.

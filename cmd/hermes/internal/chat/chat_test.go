@@ -233,7 +233,7 @@ func TestLoop(t *testing.T) {
 	if ms := requests[1].Parsed.Decoded(); len(ms) != 2 || ms[1].Content != "three" {
 		t.Errorf("/new did not begin a session: %+v", ms)
 	}
-	for _, want := range []string{"2 messages  one\n", "no command /nonsense", `no session "none"`, "/resume ID", "Ctrl-C again"} {
+	for _, want := range []string{"2 messages  one\n", "no command /nonsense", `no session "none"`, "/resume [SESSION]", "Ctrl-C again"} {
 		if !strings.Contains(r.notes.String(), want) {
 			t.Errorf("notes lack %q: %s", want, r.notes.String())
 		}

@@ -11,13 +11,20 @@ import (
 // Loop talks until the person leaves.
 func (c *Chat) Loop(ctx context.Context) error {
 	fmt.Fprintf(c.Notes, "Talking with %s. /help lists commands, /quit or Ctrl-D leaves.\n", visible(c.Target.Profile))
-	if c.Session != "" {
+	switch {
+	case c.Session != "":
 		if err := c.resume(ctx, c.Session); err != nil {
 			return err
 		}
+	case c.Choose:
+		if err := c.resumeCommand(ctx, ""); err != nil {
+			return err
+		}
 	}
+	defer c.unfollow()
 	left := false // Ctrl-C was pressed on an empty line
 	for {
+		c.follow(ctx)
 		text, err := c.read(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -44,6 +51,9 @@ func (c *Chat) Loop(ctx context.Context) error {
 				return nil
 			}
 			continue
+		}
+		if c.begin() == nil {
+			c.follow(ctx) // from before its first turn on, so that nothing is missed
 		}
 		c.say(ctx, text, false)
 		if ctx.Err() != nil {

@@ -13,7 +13,19 @@ import (
 // maxNote is how many characters of a tool's arguments or of a cause are shown.
 const maxNote = 160
 
-// renderer shows one turn. Where a person reads along, text is shown as it comes. Where a program reads, nothing is
+// Display shows one turn as it happens. Its methods are called by the goroutine of the turn.
+type Display interface {
+	// Handle shows one piece of the turn.
+	Handle(localapi.StreamItem)
+	// Note shows a line apart from the reply. It is harmless already.
+	Note(line string)
+	// Break gets ready for a question below what was shown.
+	Break()
+	// End closes the turn: the reply is final, or err says why there is none.
+	End(reply string, err error)
+}
+
+// renderer is the Display that only ever adds to the end. Where a person reads along, text is shown as it comes. Where a program reads, nothing is
 // said before the reply is final: an attempt that broke off cannot be taken back from a pipe.
 type renderer struct {
 	out, notes io.Writer
@@ -25,7 +37,8 @@ type renderer struct {
 	wrap    *wrapper
 }
 
-func (r *renderer) handle(i localapi.StreamItem) {
+// Handle implements Display.
+func (r *renderer) Handle(i localapi.StreamItem) {
 	switch {
 	case i.Event != nil:
 		r.event(*i.Event)
@@ -39,31 +52,44 @@ func (r *renderer) handle(i localapi.StreamItem) {
 }
 
 func (r *renderer) event(e localapi.Event) {
+	said := r.segment.Len() > 0 && r.live
 	switch e.Type {
 	case "tool_start":
 		if text := strings.TrimSpace(r.segment.String()); text != "" && !r.live {
-			r.note("%s", visible(text))
+			r.Note(visible(text))
 		}
 		r.segment.Reset()
-		r.note("• %s %s", visible(e.Tool), brief(e.Summary, maxNote))
+	case "retry":
+		r.segment.Reset()
+	}
+	if note := EventNote(e, said); note != "" {
+		r.Note(note)
+	}
+}
+
+// EventNote words an event in one harmless line, "" when there is nothing to say of it. said tells whether a person has
+// seen text of the attempt.
+func EventNote(e localapi.Event, said bool) string {
+	switch e.Type {
+	case "tool_start":
+		return fmt.Sprintf("• %s %s", visible(e.Tool), brief(e.Summary, maxNote))
 	case "tool_end":
-		took := tookText(e.Millis)
 		if e.IsError {
-			r.note("✗ %s after %s: %s", visible(e.Tool), took, brief(errorText(e.Result), maxNote))
-		} else {
-			r.note("✓ %s in %s", visible(e.Tool), took)
+			return fmt.Sprintf("✗ %s after %s: %s", visible(e.Tool), tookText(e.Millis), brief(errorText(e.Result), maxNote))
 		}
+		return fmt.Sprintf("✓ %s in %s", visible(e.Tool), tookText(e.Millis))
 	case "steer":
-		r.note("› %s", brief(e.Summary, maxNote))
+		return "› " + brief(e.Summary, maxNote)
 	case "compacted":
 		if e.Compacted != nil {
-			r.note("• %s", compactedText(*e.Compacted))
+			return "• " + compactedText(*e.Compacted)
 		}
 	case "retry":
-		r.retry(e)
+		return retryText(e, said)
 	case "fallback":
-		r.note("! %s", brief(e.Summary, maxNote))
+		return "! " + brief(e.Summary, maxNote)
 	}
+	return ""
 }
 
 // tookText words how long a tool ran.
@@ -89,22 +115,21 @@ func errorText(result string) string {
 	return e.Error
 }
 
-// retry says that the attempt shown so far is void.
-func (r *renderer) retry(e localapi.Event) {
+// retryText says that the attempt shown so far is void.
+func retryText(e localapi.Event, said bool) string {
 	void := ""
-	if r.segment.Len() > 0 && r.live {
+	if said {
 		void = "; what it said is void"
 	}
-	r.segment.Reset()
 	next := "trying again"
 	if e.Millis > 0 {
 		next = "trying again in " + (time.Duration(e.Millis) * time.Millisecond).Round(100*time.Millisecond).String()
 	}
-	r.note("! the model broke off (%s)%s, %s", brief(e.Summary, maxNote), void, next)
+	return fmt.Sprintf("! the model broke off (%s)%s, %s", brief(e.Summary, maxNote), void, next)
 }
 
-// end closes the turn: the reply is final, or there was none.
-func (r *renderer) end(reply string, err error) {
+// End implements Display.
+func (r *renderer) End(reply string, err error) {
 	switch {
 	case err != nil:
 	case !r.live:
@@ -112,13 +137,12 @@ func (r *renderer) end(reply string, err error) {
 	case r.segment.Len() == 0 && reply != "":
 		r.print(visible(reply) + "\n")
 	}
-	r.newline()
+	r.Break()
 }
 
-// note writes one line about what happens, apart from the reply.
-func (r *renderer) note(format string, args ...any) {
-	r.newline()
-	line := fmt.Sprintf(format, args...)
+// Note implements Display.
+func (r *renderer) Note(line string) {
+	r.Break()
 	if r.color {
 		line = "\x1b[2m" + line + "\x1b[0m"
 	}
@@ -133,7 +157,8 @@ func (r *renderer) print(text string) {
 	fmt.Fprint(r.out, text)
 }
 
-func (r *renderer) newline() {
+// Break implements Display.
+func (r *renderer) Break() {
 	if r.wrap != nil {
 		fmt.Fprint(r.out, r.wrap.flush())
 	}

@@ -14,7 +14,7 @@ const interruptPatience = 3 * time.Second
 
 // turn runs one turn and shows it. The first Ctrl-C asks the gateway to interrupt and waits for the turn's end, so
 // that the session is free for the next one; the second cuts the connection, which interrupts as well.
-func (c *Chat) turn(ctx context.Context, r *renderer, text string, resume bool) (localapi.Final, error) {
+func (c *Chat) turn(ctx context.Context, r Display, text string, resume bool) (localapi.Final, error) {
 	var stops sync.WaitGroup
 	defer stops.Wait()
 	ctx, cut := context.WithCancelCause(ctx)
@@ -49,7 +49,7 @@ func (c *Chat) turn(ctx context.Context, r *renderer, text string, resume bool) 
 		req.Messages = []localapi.RequestMessage{{Role: "user", Content: localapi.Content(text)}}
 	}
 	return c.Client.Stream(ctx, req, func(i localapi.StreamItem) {
-		r.handle(i)
+		r.Handle(i)
 		if i.Event != nil && i.Event.Type == "approval" {
 			c.approve(ctx, r, *i.Event)
 		}

@@ -36,6 +36,11 @@ func (c *Chat) undo(ctx context.Context) (text string, err error) {
 	return undone.Text, err
 }
 
+func (c *Chat) undoCommand(ctx context.Context) error {
+	_, err := c.undo(ctx)
+	return err
+}
+
 // retry says again what was said last.
 func (c *Chat) retry(ctx context.Context) error {
 	text, err := c.undo(ctx)

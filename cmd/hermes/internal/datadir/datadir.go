@@ -100,3 +100,8 @@ func (d Dir) LogDir() string { return d.join("logs") }
 
 // UpLog is where hermes up --detach writes.
 func (d Dir) UpLog() string { return d.join("logs", "up.log") }
+
+// ChatHistory is what a person said to a profile in hermes chat.
+func (d Dir) ChatHistory(namespace, profile string) string {
+	return d.join("history", namespace, profile+".jsonl")
+}

@@ -80,8 +80,12 @@ func Show(w io.Writer, s localapi.SessionDetail) error {
 	if s.Unfinished {
 		fmt.Fprintf(&b, "%-10sthe last turn was not finished: hermes chat --session %s --resume finishes it\n", "Note:", chat.Visible(s.ID))
 	}
+	writeDelegations(&b, s.Delegations)
 	for _, row := range s.Transcript {
 		who := row.Role
+		if row.Display != "" {
+			who = row.Display
+		}
 		if row.ToolName != "" {
 			who += " " + row.ToolName
 		}

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"hermes.dev/hermes/runtime/tools"
 )
 
-// Render shows an overview as tables: toolsets, and decisions given for always. Composite toolsets and those without
+// Render shows an overview as tables: toolsets, MCP servers, and decisions given for always. Composite toolsets and those without
 // tools in this version show with all.
 func Render(o tools.Overview, all bool) string {
 	var out strings.Builder
@@ -26,6 +27,7 @@ func Render(o tools.Overview, all bool) string {
 	if hidden > 0 {
 		fmt.Fprintf(&out, "%d toolsets have no tools here; --all shows them\n", hidden)
 	}
+	servers(&out, o.Servers)
 	if len(o.Approvals) > 0 {
 		fmt.Fprintln(&out)
 		w = tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -40,6 +42,28 @@ func Render(o tools.Overview, all bool) string {
 		w.Flush()
 	}
 	return trimLines(out.String())
+}
+
+// servers shows the MCP servers; what they say of themselves cannot act on a terminal.
+func servers(out *strings.Builder, list []tools.ServerInfo) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MCP SERVER\tSTATE\tTOOLS\tNEXT ATTEMPT\tWHY")
+	for _, s := range list {
+		next := ""
+		if !s.NextAttempt.IsZero() {
+			next = s.NextAttempt.Local().Format(time.TimeOnly)
+		}
+		why := append([]string{}, s.Notes...)
+		if s.Why != "" {
+			why = append([]string{s.Why}, why...)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", visible(s.Name), s.State, s.Tools, next, visible(strings.Join(why, "; ")))
+	}
+	w.Flush()
 }
 
 // RenderOne shows one toolset with its tools, or one tool; ok is false when there is neither.

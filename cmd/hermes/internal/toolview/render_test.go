@@ -15,11 +15,13 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Approvals = []tools.Approval{{ID: "ab12", Tool: "terminal", Subject: "make\x1b[2J", At: time.Unix(0, 0).UTC()}}
+	o.Servers = []tools.ServerInfo{{Name: "git", State: "connected", Tools: 3}, {Name: "web", State: "lost", Why: "no answer\x1b[2J", Notes: []string{"tool x has no schema"}}}
 	got := Render(o, false)
 	for _, want := range []string{
 		"file            on     list_dir patch read_file search_files write_file",
 		"web             off    web_fetch",
 		"disabled by disabledToolsets", "not named in toolsets", "toolsets have no tools here; --all shows them",
+		"MCP SERVER  STATE      TOOLS  NEXT ATTEMPT  WHY\ngit         connected  3\nweb         lost       0                    no answer·[2J; tool x has no schema\n",
 		"ALLOWED ALWAYS  TOOL      SINCE       WHAT\nab12            terminal  1970-01-01  make·[2J\n",
 	} {
 		if !strings.Contains(got, want) {

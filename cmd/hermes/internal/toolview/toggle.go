@@ -96,6 +96,9 @@ func CheckName(p *v1alpha1.Profile, name string) error {
 	if _, custom := config.Custom[name]; custom {
 		return nil
 	}
+	if _, server := p.Spec.MCPServers[name]; server {
+		return nil
+	}
 	return tools.CheckSelection(tools.Config{Toolsets: []string{name}})
 }
 

@@ -89,7 +89,8 @@ func TestDeclaration(t *testing.T) {
 func TestCheckName(t *testing.T) {
 	p := &v1alpha1.Profile{}
 	p.Spec.Config = &apiextensionsv1.JSON{Raw: []byte(`{"custom_toolsets":{"mine":{"tools":["read_file"]}}}`)}
-	for name, ok := range map[string]bool{"web": true, "mine": true, "mcp-x": true, "wbe": false} {
+	p.Spec.MCPServers = map[string]v1alpha1.MCPServerSpec{"git": {Command: "x"}}
+	for name, ok := range map[string]bool{"web": true, "git": true, "mine": true, "mcp-x": true, "wbe": false} {
 		if err := CheckName(p, name); (err == nil) != ok {
 			t.Errorf("%s: %v", name, err)
 		}
