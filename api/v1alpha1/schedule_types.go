@@ -8,7 +8,7 @@ type ScheduleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="profileRef cannot be changed: create a new Schedule"
 	ProfileRef ProfileRef `json:"profileRef"`
 
-	// Schedule says when: five cron fields ("0 9 * * 1-5"), an interval ("every 2h"), a delay ("30m") or a time ("2027-01-31T09:00").
+	// Schedule says when: five cron fields ("0 9 * * 1-5"), an interval ("30m", "every 2h"), a delay ("in 30m"), days ("weekdays at 9am") or a time ("2027-01-31T09:00").
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Schedule string `json:"schedule"`
@@ -79,7 +79,7 @@ type ScheduleStatus struct {
 
 // ScheduleRun is one finished run.
 type ScheduleRun struct {
-	// At is when the run began.
+	// At is when the run began, or ended where the beginning is not known.
 	At metav1.Time `json:"at"`
 	// Outcome of the run, for example Succeeded, Failed, Skipped or Interrupted.
 	// +kubebuilder:validation:MaxLength=64

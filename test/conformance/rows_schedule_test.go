@@ -121,7 +121,7 @@ var scheduleRows = []row{
 			s := briefOf(func(s *v1alpha1.ScheduleSpec) { s.Schedule = "in 5h" })(w)
 			w.awaitReason(s, v1alpha1.ConditionScheduled, v1alpha1.ReasonScheduled)
 			w.editJobs(`"state": "scheduled"`, `"state": "completed"`, `"enabled": true`, `"enabled": false`,
-				`"last_run_at": null`, `"last_run_at": "2026-03-02T09:00:07Z"`, `"last_status": null`, `"last_status": "ok"`)
+				`"last_run_at": null`, `"last_run_at": "2026-03-02T09:00:07Z"`, `"last_status": ""`, `"last_status": "ok"`, `"last_status": null`, `"last_status": "ok"`)
 			return s
 		},
 		check: func(w *world, o client.Object) {
