@@ -98,7 +98,7 @@ type ScheduleRun struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Profile",type=string,JSONPath=`.spec.profileRef.name`
 // +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.schedule`
-// +kubebuilder:printcolumn:name="Next",type=date,JSONPath=`.status.nextRun`
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextRun`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Schedule struct {
 	metav1.TypeMeta   `json:",inline"`
