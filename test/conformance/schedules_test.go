@@ -14,7 +14,7 @@ import (
 func (w *world) job(s *v1alpha1.Schedule) (cron.Job, bool) {
 	w.Helper()
 	for _, j := range w.jobs() {
-		if strings.Contains(j.DeclaredBy, string(s.UID)) {
+		if strings.HasPrefix(j.DeclaredBy, "Schedule ") && strings.Contains(j.DeclaredBy, string(s.UID)) {
 			return j, true
 		}
 	}
