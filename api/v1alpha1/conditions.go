@@ -10,7 +10,7 @@ const (
 	// ConditionStalled is present while only a change by a person can help.
 	ConditionStalled = "Stalled"
 
-	// ConditionReferencesResolved says whether every object a Profile refers to exists and holds what is needed.
+	// ConditionReferencesResolved says whether every object a Profile or Schedule refers to exists and holds what is needed.
 	ConditionReferencesResolved = "ReferencesResolved"
 	// ConditionHomeRendered says whether the Profile's home was rendered into its Secret.
 	ConditionHomeRendered = "HomeRendered"

@@ -11,7 +11,7 @@ const (
 	ReasonReady = "Ready"
 	// ReasonReconciling means the object is on its way and nothing is wrong so far. Remedy: wait.
 	ReasonReconciling = "Reconciling"
-	// ReasonSuspended means spec.suspended is set and the profile is closed. Remedy: set spec.suspended to false.
+	// ReasonSuspended means spec.suspended of a Profile, or spec.suspend of a Schedule, is set: the profile is closed, or the job paused. Remedy: set it to false.
 	ReasonSuspended = "Suspended"
 	// ReasonDeleting means the object is being deleted and its parts are being taken down. Remedy: wait.
 	ReasonDeleting = "Deleting"
@@ -100,6 +100,22 @@ const (
 
 	// ReasonProfileNotFound means the Profile named by spec.profileRef does not exist. Remedy: create it or name another one.
 	ReasonProfileNotFound = "ProfileNotFound"
+	// ReasonProfileNotServed means the Schedule's Profile is not open in its gateway, so nothing runs. Remedy: look at the Profile; the message has its reason.
+	ReasonProfileNotServed = "ProfileNotServed"
+	// ReasonScheduled means the Schedule's job is in its profile's job store as declared. Remedy: none needed.
+	ReasonScheduled = "Scheduled"
+	// ReasonCompleted means the Schedule's job has run as often as it should. Remedy: none needed; delete it, or change its schedule or repeat to run it again.
+	ReasonCompleted = "Completed"
+	// ReasonScheduleInvalid means spec.schedule of a Schedule is not understood; a job that was declared before stays as it was. Remedy: write it in one of the forms that the message lists.
+	ReasonScheduleInvalid = "ScheduleInvalid"
+	// ReasonTimezoneInvalid means spec.timezone of a Schedule is no known zone; a job that was declared before stays as it was. Remedy: name an IANA zone such as Europe/Berlin.
+	ReasonTimezoneInvalid = "TimezoneInvalid"
+	// ReasonDeliverInvalid means an entry of spec.deliver of a Schedule is no target; a job that was declared before stays as it was. Remedy: write local, origin, all, bot-chat, a platform, or a platform and a chat.
+	ReasonDeliverInvalid = "DeliverInvalid"
+	// ReasonJobRefused means the job store does not take the job, for example a prompt that would stop its own gateway, or a time that has passed. Remedy: change what the message names.
+	ReasonJobRefused = "JobRefused"
+	// ReasonJobStoreUnavailable means the profile's job file cannot be read or written; it was left as it is. Remedy: correct the named file or move it away: it is tried again.
+	ReasonJobStoreUnavailable = "JobStoreUnavailable"
 	// ReasonNotImplemented means this version accepts the object and does not act on it yet. Remedy: use a version that does.
 	ReasonNotImplemented = "NotImplemented"
 )

@@ -8,7 +8,7 @@ type ScheduleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="profileRef cannot be changed: create a new Schedule"
 	ProfileRef ProfileRef `json:"profileRef"`
 
-	// Schedule says when: five cron fields ("0 9 * * 1-5"), an interval ("every 2h"), a delay ("30m") or a time ("2027-01-31T09:00").
+	// Schedule says when: five cron fields ("0 9 * * 1-5"), an interval ("30m", "every 2h"), a delay ("in 30m"), days ("weekdays at 9am") or a time ("2027-01-31T09:00").
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Schedule string `json:"schedule"`
@@ -58,7 +58,7 @@ type ScheduleStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Ready, Scheduled; Reconciling and Stalled while true.
+	// Conditions: Ready, ReferencesResolved, Scheduled; Reconciling and Stalled while true.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -79,7 +79,7 @@ type ScheduleStatus struct {
 
 // ScheduleRun is one finished run.
 type ScheduleRun struct {
-	// At is when the run began.
+	// At is when the run began, or ended where the beginning is not known.
 	At metav1.Time `json:"at"`
 	// Outcome of the run, for example Succeeded, Failed, Skipped or Interrupted.
 	// +kubebuilder:validation:MaxLength=64
@@ -98,7 +98,7 @@ type ScheduleRun struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Profile",type=string,JSONPath=`.spec.profileRef.name`
 // +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.schedule`
-// +kubebuilder:printcolumn:name="Next",type=date,JSONPath=`.status.nextRun`
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextRun`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Schedule struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -26,6 +26,7 @@ import (
 	"hermes.dev/hermes/controllers/gateway"
 	"hermes.dev/hermes/controllers/pending"
 	"hermes.dev/hermes/controllers/profile"
+	"hermes.dev/hermes/controllers/schedule"
 )
 
 // workers is how many objects of one kind are reconciled at once. The API server
@@ -133,6 +134,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	if err := g.SetupWithManager(mgr, opts); err != nil {
 		return fmt.Errorf("set up gateway reconciler: %w", err)
+	}
+	sched := &schedule.Reconciler{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(schedule.Manager), Clock: clk}
+	if err := sched.SetupWithManager(ctx, mgr, opts); err != nil {
+		return fmt.Errorf("set up schedule reconciler: %w", err)
 	}
 	for _, k := range pending.Kinds() {
 		r := &pending.Reconciler{Kind: k, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("hermes-" + k.Name), Clock: clk}

@@ -61,13 +61,6 @@ func Kinds() []Kind {
 			Profile: func(o client.Object) string { return o.(*v1alpha1.MetricsConsent).Spec.ProfileRef.Name },
 			Status:  func(o client.Object) []metav1.Condition { return o.(*v1alpha1.MetricsConsent).Status.Conditions },
 		},
-		{
-			Name: "schedule", Condition: v1alpha1.ConditionScheduled,
-			New:     func() client.Object { return &v1alpha1.Schedule{} },
-			NewList: func() client.ObjectList { return &v1alpha1.ScheduleList{} },
-			Profile: func(o client.Object) string { return o.(*v1alpha1.Schedule).Spec.ProfileRef.Name },
-			Status:  func(o client.Object) []metav1.Condition { return o.(*v1alpha1.Schedule).Status.Conditions },
-		},
 	}
 }
 
@@ -172,10 +165,6 @@ func objects(list client.ObjectList) []client.Object {
 			out = append(out, &l.Items[i])
 		}
 	case *v1alpha1.MetricsConsentList:
-		for i := range l.Items {
-			out = append(out, &l.Items[i])
-		}
-	case *v1alpha1.ScheduleList:
 		for i := range l.Items {
 			out = append(out, &l.Items[i])
 		}

@@ -40,6 +40,7 @@ func runChild(home string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	o := byHandOptions(home, os.Getenv("HERMES_GATEWAY_LOCK_DIR"))
+	o.TickEvery, _ = time.ParseDuration(os.Getenv(tickVariable))
 	o.ByHand.Warn = func(line string) { fmt.Println("warning:", line) }
 	served := make(chan struct{})
 	go func() {

@@ -51,6 +51,11 @@ type Options struct {
 	// Orphans of this process, which ends them all when the gateway stops; nil when the process is not the
 	// gateway's alone.
 	Orphans *tools.Orphans
+	// MayTick reports whether this gateway may hand out the scheduled jobs of a profile now; nil may always, while it
+	// holds its home. It must not block.
+	MayTick func(profile string) bool
+	// TickEvery is the time between two ticks of scheduled jobs; 0 means 60 s.
+	TickEvery time.Duration
 	// ByHand is set for a gateway that serves the profiles it finds on disk; nil for a declared one.
 	ByHand *ByHand
 	// Restart asks for a restart after the drain: Run then ends with an error for which IsRestart is true. Nil never asks.
@@ -109,6 +114,7 @@ func Run(ctx context.Context, o Options) error {
 	var background sync.WaitGroup
 	background.Go(func() { g.recordServed(ctx) })
 	background.Go(func() { o.Orphans.Run(ctx) })
+	background.Go(func() { g.tickJobs(ctx) })
 	background.Go(func() { g.awaitRestart(ctx) })
 	g.serve(ctx)
 	background.Wait()
@@ -161,6 +167,7 @@ func (g *gateway) open() error {
 	previous, _ := host.ReadState(o.Home)
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
 	g.profiles = newProfiles(o.RunID, o.Orphans, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
+	g.profiles.mayTick = g.mayTick
 	api, err := localapi.Serve(localapi.Config{
 		Home: o.Home, TempDir: o.TempDir, Inherited: o.InheritedAPI, Closed: true, Backend: backend{g.profiles, &g.draining}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})

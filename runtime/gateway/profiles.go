@@ -28,6 +28,8 @@ type profiles struct {
 	metrics   *metrics
 	changes   chan string
 	inventory *store.Inventory
+	// mayTick reports whether a profile's jobs may be handed out here now; set before the first profile is opened.
+	mayTick func(profile string) bool
 	// checks bounds how many stores are opened at once to see whether they are sound.
 	checks chan struct{}
 	// serverStarts bounds how many MCP servers of all profiles start at once: a laptop does not stand sixty npx.
@@ -93,6 +95,7 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn, BackupGate: p.backupGate,
 		Orphans: p.orphans, ServerStarts: p.serverStarts,
+		MayTick: func() bool { return p.mayTick != nil && p.mayTick(name) },
 	})
 }
 

@@ -51,6 +51,8 @@ type Profiles interface {
 	Health(name string) (h Health, ok bool)
 	// Served lists the open profiles by name, sorted.
 	Served() []string
+	// Jobs returns the job store of an open profile; ok is false when it is not open.
+	Jobs(name string) (store JobStore, ok bool)
 	// Changes announces open profiles whose health changed by itself.
 	Changes() <-chan string
 }
@@ -109,7 +111,11 @@ func run(ctx context.Context, o Options) error {
 		return err
 	}
 	g := &gatewayAgent{Options: o, client: mgr.GetClient()}
-	p := &profileAgent{Options: o, client: mgr.GetClient(), written: map[string]writtenHome{}, served: g.poke}
+	jobs := &scheduleAgent{Options: o, client: mgr.GetClient()}
+	if err := jobs.setup(ctx, mgr); err != nil {
+		return fmt.Errorf("set up schedule agent: %w", err)
+	}
+	p := &profileAgent{Options: o, client: mgr.GetClient(), written: map[string]writtenHome{}, served: g.poke, opened: jobs.look}
 	if err := p.setup(mgr); err != nil {
 		return fmt.Errorf("set up profile agent: %w", err)
 	}
@@ -118,6 +124,9 @@ func run(ctx context.Context, o Options) error {
 	}
 	fan := newFan(o.Profiles.Changes(), o.Namespace, p.changed)
 	if err := mgr.Add(fan); err != nil {
+		return err
+	}
+	if err := mgr.Add(driftWatch{jobs}); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

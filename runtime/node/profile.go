@@ -32,6 +32,8 @@ type profileAgent struct {
 	changed chan event.GenericEvent
 	// served is called after the set of open profiles may have changed.
 	served func()
+	// opened is called with each profile that a pass left open.
+	opened func(ctx context.Context, name string)
 
 	mu      sync.Mutex
 	written map[string]writtenHome
@@ -128,6 +130,7 @@ func (a *profileAgent) serve(ctx context.Context, p *v1alpha1.Profile) (ctrl.Res
 	if err := a.Profiles.Open(ctx, paths); err != nil {
 		return ctrl.Result{}, a.refuse(ctx, p, err)
 	}
+	a.opened(ctx, p.Name)
 	return a.report(ctx, p, paths, hash)
 }
 

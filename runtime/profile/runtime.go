@@ -56,8 +56,11 @@ type Options struct {
 	ServerStarts chan struct{}
 	// ProcessEnded is told about every background process of the tools that has ended; nil tells nobody.
 	ProcessEnded func(tools.ProcessInfo)
-	Clock        Clock
-	Log          logr.Logger
+	// MayTick reports whether this process may hand out the profile's jobs now; nil outside a gateway, where none is
+	// handed out unasked.
+	MayTick func() bool
+	Clock   Clock
+	Log     logr.Logger
 }
 
 // ErrClosed means the profile is being closed and takes no new work.
@@ -137,6 +140,7 @@ type Runtime struct {
 	keeping                   sync.Mutex
 	// backups is the state of scheduled backups.
 	backups scheduledBackups
+	jobs    jobs
 }
 
 // Open makes a runtime of a written home. It touches no file and starts no
@@ -195,6 +199,11 @@ func (r *Runtime) Active() int {
 func (r *Runtime) Drain(ctx context.Context) int {
 	r.mu.Lock()
 	r.draining = true
+	r.mu.Unlock()
+	if err := r.stopJobs(ctx); err != nil {
+		r.o.Log.Error(err, "stop scheduled work")
+	}
+	r.mu.Lock()
 	idle := r.waitIdle()
 	r.mu.Unlock()
 	select {
@@ -221,6 +230,7 @@ func (r *Runtime) waitIdle() <-chan struct{} {
 // process the tools started and closes the store. What is still running when ctx
 // ends is an error; it can do nothing more to the store.
 func (r *Runtime) Close(ctx context.Context) error {
+	jobs := r.closeJobs() // first, so that what runs is recorded as interrupted and not as failed
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
@@ -242,7 +252,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	return errors.Join(r.servers.Close(ctx), r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
+	return errors.Join(jobs, r.servers.Close(ctx), r.processes.Close(ctx), r.store.close(ctx), r.waitBackground(ctx))
 }
 
 // waitBackground waits for everything this runtime started until ctx ends.

@@ -11,11 +11,24 @@ import (
 )
 
 // change runs f as the one owner of a session, with the store held open. A session that answers is busy.
-func (r *Runtime) change(ctx context.Context, sessionID string, f func(ctx context.Context, s *store.Store) error) (err error) {
+func (r *Runtime) change(ctx context.Context, sessionID string, f func(ctx context.Context, s *store.Store) error) error {
 	if err := r.admit(); err != nil {
 		return err
 	}
 	defer r.leave()
+	return r.changeAdmitted(ctx, sessionID, f)
+}
+
+// changeClaimed is change for work that was taken on before a drain began.
+func (r *Runtime) changeClaimed(ctx context.Context, sessionID string, f func(ctx context.Context, s *store.Store) error) error {
+	if err := r.admitClaimed(); err != nil {
+		return err
+	}
+	defer r.leave()
+	return r.changeAdmitted(ctx, sessionID, f)
+}
+
+func (r *Runtime) changeAdmitted(ctx context.Context, sessionID string, f func(ctx context.Context, s *store.Store) error) (err error) {
 	defer r.catch(&err)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -207,11 +207,15 @@ func effects() map[string]bool {
 	for path := range workloadFields {
 		out[path] = true
 	}
+	for path := range scheduleFields {
+		out[path] = true
+	}
 	for _, path := range []string{
-		"Profile.deletionPolicy",                                                                      // TestProfileDeletion
-		"Gateway.engine",                                                                              // row: an engine that is not there
-		"Gateway.updatePolicy.mode",                                                                   // row: older settings
-		"RelayIdentity.profileRef.name", "MetricsConsent.profileRef.name", "Schedule.profileRef.name", // pendingRows
+		"Profile.deletionPolicy",                                          // TestProfileDeletion
+		"Gateway.engine",                                                  // row: an engine that is not there
+		"Gateway.updatePolicy.mode",                                       // row: older settings
+		"RelayIdentity.profileRef.name", "MetricsConsent.profileRef.name", // pendingRows
+		"Schedule.profileRef.name", // row: a schedule without its profile
 	} {
 		out[path] = true
 	}

@@ -27,7 +27,6 @@ var fieldsWithoutEffectYet = map[string]string{
 	"Gateway.pod":     "engine Kubernetes comes with controllers/engine/kubernetes; until then EngineUnavailable says so",
 	"RelayIdentity.":  "NotImplemented is reported; only profileRef is looked at",
 	"MetricsConsent.": "NotImplemented is reported; only profileRef is looked at",
-	"Schedule.":       "NotImplemented is reported; only profileRef is looked at",
 }
 
 // leaves lists the leaf fields of a spec type by their JSON paths.

@@ -273,6 +273,13 @@ func TestSecondPassWritesNothing(t *testing.T) {
 	for _, r := range pendingRows {
 		r.make(w)
 	}
+	w.create(brief(func(s *v1alpha1.ScheduleSpec) { s.ProfileRef.Name = "ready" }))
+	wrong := brief(func(s *v1alpha1.ScheduleSpec) { s.ProfileRef.Name, s.Schedule = "ready", "now and then" })
+	wrong.Name = "wrong"
+	w.create(wrong)
+	lost := brief(func(s *v1alpha1.ScheduleSpec) { s.ProfileRef.Name = "nobody" })
+	lost.Name = "lost"
+	w.create(lost)
 	w.settle()
 	if err := stopOperator(); err != nil {
 		t.Fatal(err)

@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 
+	"hermes.dev/hermes/runtime/cron"
 	"hermes.dev/hermes/runtime/home"
 	"hermes.dev/hermes/runtime/node"
 )
@@ -17,6 +19,7 @@ type memoryProfiles struct {
 	open   map[string]home.Paths
 	health map[string]node.Health
 	fail   map[string]error
+	jobs   map[string]*cron.Store
 }
 
 var _ node.Profiles = (*memoryProfiles)(nil)
@@ -29,7 +32,7 @@ func newMemoryProfiles() *memoryProfiles {
 func (p *memoryProfiles) restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open = map[string]home.Paths{}
+	p.open, p.jobs = map[string]home.Paths{}, map[string]*cron.Store{}
 }
 
 // Open implements node.Profiles.
@@ -75,6 +78,24 @@ func (p *memoryProfiles) Served() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Jobs implements node.Profiles with the real job store in the profile's home; nothing ticks it.
+func (p *memoryProfiles) Jobs(name string) (node.JobStore, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	paths, ok := p.open[name]
+	if !ok {
+		return nil, false
+	}
+	if p.jobs[name] == nil {
+		store, err := cron.Open(paths.Home, cron.Options{Owner: cron.Owner{Host: "conformance", PID: os.Getpid()}})
+		if err != nil {
+			return nil, false
+		}
+		p.jobs[name] = store
+	}
+	return p.jobs[name], true
 }
 
 // Changes implements node.Profiles.

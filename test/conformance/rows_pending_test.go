@@ -29,9 +29,4 @@ var pendingRows = []row{
 			ProfileRef: v1alpha1.ProfileRef{Name: "alice"}, Collect: true,
 		}}
 	}),
-	pendingRow("schedule", v1alpha1.ConditionScheduled, func() client.Object {
-		return &v1alpha1.Schedule{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: v1alpha1.ScheduleSpec{
-			ProfileRef: v1alpha1.ProfileRef{Name: "alice"}, Schedule: "every 1h", Prompt: "hello",
-		}}
-	}),
 }

@@ -53,7 +53,9 @@ func (r row) curedReason() string {
 	return r.cured
 }
 
-func rows() []row { return slices.Concat(profileRows, backupRows, gatewayRows, pendingRows) }
+func rows() []row {
+	return slices.Concat(profileRows, backupRows, gatewayRows, scheduleRows, pendingRows)
+}
 
 func TestRows(t *testing.T) {
 	for _, r := range rows() {

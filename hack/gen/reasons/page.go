@@ -11,8 +11,8 @@ import (
 
 // usedBy says on which kinds and conditions a reason is seen; it is checked against reasons.go both ways.
 var usedBy = map[string]string{
-	"Ready": "every kind: Ready", "Reconciling": "every kind: any condition", "Suspended": "Profile: Served, Ready", "Deleting": "Profile: Ready",
-	"Resolved": "Profile: ReferencesResolved", "GatewayNotFound": "Profile: ReferencesResolved", "SecretNotFound": "Profile: ReferencesResolved",
+	"Ready": "every kind: Ready", "Reconciling": "every kind: any condition", "Suspended": "Profile: Served, Ready; Schedule: Scheduled", "Deleting": "Profile: Ready",
+	"Resolved": "Profile, Schedule: ReferencesResolved", "GatewayNotFound": "Profile: ReferencesResolved", "SecretNotFound": "Profile: ReferencesResolved",
 	"CredentialMissing": "Profile: ReferencesResolved, Served", "ConfigMapNotFound": "Profile: ReferencesResolved",
 	"Rendered": "Profile: HomeRendered", "ConfigInvalid": "Profile: HomeRendered", "PathInvalid": "Profile: HomeRendered",
 	"HomeTooLarge": "Profile: HomeRendered", "ForeignObject": "Profile: HomeRendered",
@@ -25,8 +25,11 @@ var usedBy = map[string]string{
 	"OutOfMemory": "Gateway: Running", "ConfigurationRefused": "Gateway: Running", "HostOwnedElsewhere": "Gateway: Running",
 	"HomeNotOurs": "Gateway: Running", "HomeUnwritable": "Gateway: Running", "HomeClaimed": "Gateway: Running",
 	"EngineUnavailable": "Gateway: Running", "NotResponding": "Gateway: Running", "Current": "Gateway: Current", "Outdated": "Gateway: Current",
-	"ProfileNotFound": "RelayIdentity: Provisioned; MetricsConsent: Recorded; Schedule: Scheduled",
-	"NotImplemented":  "RelayIdentity: Provisioned; MetricsConsent: Recorded; Schedule: Scheduled",
+	"ProfileNotFound":  "RelayIdentity: Provisioned; MetricsConsent: Recorded; Schedule: ReferencesResolved",
+	"ProfileNotServed": "Schedule: Ready", "Scheduled": "Schedule: Scheduled", "Completed": "Schedule: Scheduled",
+	"ScheduleInvalid": "Schedule: Scheduled", "TimezoneInvalid": "Schedule: Scheduled", "DeliverInvalid": "Schedule: Scheduled",
+	"JobRefused": "Schedule: Scheduled", "JobStoreUnavailable": "Schedule: Scheduled",
+	"NotImplemented": "RelayIdentity: Provisioned; MetricsConsent: Recorded",
 }
 
 const head = `# Reasons

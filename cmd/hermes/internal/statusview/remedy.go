@@ -48,6 +48,12 @@ func remedy(row Row) string {
 		return "hermes explain gateway.spec.process.memoryLimit"
 	case v1alpha1.ReasonOutdated:
 		return "hermes gateway restart " + row.Name + flagFor(row.Namespace)
+	case v1alpha1.ReasonScheduleInvalid:
+		return "hermes explain schedule.spec.schedule"
+	case v1alpha1.ReasonTimezoneInvalid:
+		return "hermes explain schedule.spec.timezone"
+	case v1alpha1.ReasonDeliverInvalid:
+		return "hermes explain schedule.spec.deliver"
 	case v1alpha1.ReasonReconciling, v1alpha1.ReasonStarting, v1alpha1.ReasonDraining, v1alpha1.ReasonDeleting, "Pending":
 		return "" // waiting is the remedy
 	}

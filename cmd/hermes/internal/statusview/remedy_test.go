@@ -45,6 +45,22 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
+// A Schedule that is written wrongly points at the field to correct.
+func TestScheduleRemedy(t *testing.T) {
+	for reason, want := range map[string]string{
+		"ScheduleInvalid": "hermes explain schedule.spec.schedule", "TimezoneInvalid": "hermes explain schedule.spec.timezone",
+		"DeliverInvalid": "hermes explain schedule.spec.deliver", "JobRefused": "hermes status schedule/brief",
+		"ProfileNotFound": "hermes get profiles",
+	} {
+		s := v1alpha1.Schedule{ObjectMeta: metav1.ObjectMeta{Name: "brief", Namespace: "default", Generation: 1}}
+		s.Status = v1alpha1.ScheduleStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, 0, reason, "x")}}
+		view := New(Snapshot{Schedules: []v1alpha1.Schedule{s}}, plane(), now)
+		if got := view.Rows[0].Remedy; got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
+
 // A remedy that is broken over lines is still one command for a shell.
 func TestRemedyLinesCanBeCopied(t *testing.T) {
 	command := create("Secret", "stringData", "anthropic", "API_KEY", "a-rather-long-namespace-name")
