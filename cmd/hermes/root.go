@@ -70,7 +70,7 @@ func newRoot(c *cli) *cobra.Command {
 	}{
 		{"machine", "This machine:", []*cobra.Command{newUp(c), newDown(c), newKubeconfig(c), newDoctor(c), newOperator(c), newGateway(c)}},
 		{"objects", "Declarations:", []*cobra.Command{newApply(c), newGet(c), newDelete(c), newExplain(c), newStatus(c)}},
-		{"agents", "Agents:", []*cobra.Command{newChat(c), newProfile(c), newSessions(c), newTools(c)}},
+		{"agents", "Agents:", []*cobra.Command{newChat(c), newProfile(c), newSessions(c), newCron(c), newTools(c)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, command := range group.commands {

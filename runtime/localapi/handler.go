@@ -32,6 +32,7 @@ type Profile interface {
 	Conversing
 	Stored
 	ToolKeeper
+	JobKeeper
 }
 
 // Backend is what the API serves.
@@ -78,6 +79,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/compress", h.withProfile(h.compress))
 	mux.HandleFunc("POST /v1/profiles/{profile}/sessions/{session}/approvals/{call}", h.withProfile(h.decide))
 	h.routeTools(mux)
+	h.routeCron(mux)
 	h.handleConversing(mux)
 	h.handleDelegating(mux)
 	h.backupRoutes(mux)

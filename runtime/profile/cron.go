@@ -16,6 +16,9 @@ import (
 // runsPoll is how often the end of runs is looked for by whoever waits for them.
 const runsPoll = 50 * time.Millisecond
 
+// ErrNotTicking means that the jobs of the profile are another gateway's to hand out.
+var ErrNotTicking = errors.New("another gateway hands out the jobs of this profile")
+
 // jobs is a profile's scheduled work. Nothing is made before somebody asks for it.
 type jobs struct {
 	mu        sync.Mutex
@@ -93,6 +96,9 @@ func (r *Runtime) TickJobs(ctx context.Context, wait bool) (n int, err error) {
 	}
 	defer r.leave()
 	defer r.catch(&err)
+	if r.o.MayTick != nil && !r.o.MayTick() {
+		return 0, ErrNotTicking
+	}
 	s, err := r.Scheduler()
 	if err != nil {
 		return 0, err

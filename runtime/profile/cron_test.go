@@ -276,3 +276,50 @@ func TestCronCostsNothing(t *testing.T) {
 		t.Error("a profile with a job is not ticked")
 	}
 }
+
+// TestCronjobManage: the agent schedules only when the profile says so; its job answers to where it was made, and a declared
+// one is refused with whose it is.
+func TestCronjobManage(t *testing.T) {
+	c := &wallclock.Clock{}
+	m := startModel(t)
+	spec := profilehome.Model(m.URL(), "sk-alice")
+	r := cronRig{openRig(t, m, t.TempDir(), "alice", spec, func(o *Options) { o.Clock = c }), c}
+	m.Script(fakemodel.Text("no"))
+	r.mustSay("talk", "remind me")
+	if names := toolNames(t, m.Requests()[0].Parsed); slices.Contains(names, "cronjob_manage") {
+		t.Fatalf("the agent may schedule without being let: %q", names)
+	}
+	spec.Config["cron"] = map[string]any{"allow_agent_scheduling": true}
+	r.rewrite(spec)
+	r.runtime.Reload()
+	jobs, err := r.runtime.Jobs()
+	must(t, err)
+	_, _, err = jobs.Declare(ctx(t), "schedule/brief", cron.NewJob{Name: "brief", Prompt: "x", Schedule: "every 2h"})
+	must(t, err)
+	m.Script(
+		fakemodel.Calls(call("1", "cronjob_manage", `{"action":"create","name":"tea","schedule":"in 5m","prompt":"say tea"}`), call("2", "cronjob_manage", `{"action":"remove","job":"brief"}`), call("3", "cronjob_manage", `{"action":"create","prompt":"x"}`)),
+		fakemodel.Calls(call("4", "cronjob_manage", `{"action":"list"}`)),
+		fakemodel.Text("it is set"), fakemodel.Text("tea!"),
+	)
+	r.mustSay("talk", "remind me in five minutes")
+	_, rows, _, err := r.runtime.Session(ctx(t), "talk")
+	must(t, err)
+	answers := map[string]string{}
+	for _, row := range rows {
+		if row.Role == "tool" {
+			answers[row.ToolCallID] = row.Content
+		}
+	}
+	for id, want := range map[string]string{"1": "created", "2": "belongs to schedule/brief", "3": "create needs schedule", "4": "tea"} {
+		if !strings.Contains(answers[id], want) {
+			t.Errorf("call %s was answered %q, want %q", id, answers[id], want)
+		}
+	}
+	c.Step(5*time.Minute + time.Second)
+	r.tick(1)
+	_, rows, _, err = r.runtime.Session(ctx(t), "talk")
+	must(t, err)
+	if last := rows[len(rows)-1]; !strings.HasSuffix(last.Content, "tea!") {
+		t.Errorf("the reminder did not come back: %q", last.Content)
+	}
+}

@@ -23,6 +23,8 @@ type settings struct {
 	compaction compactionSettings
 	delegation delegationSettings
 	titles     bool // the model names sessions
+	// agentSchedules lets the agent change scheduled jobs (cron.allow_agent_scheduling).
+	agentSchedules bool
 }
 
 // readSettings takes the settings out of a configuration. Implements the keys of
@@ -35,6 +37,7 @@ func readSettings(c *home.Config, paths home.Paths) (settings, error) {
 	if !filepath.IsAbs(s.workspace) {
 		s.workspace = filepath.Join(paths.Home, s.workspace)
 	}
+	s.agentSchedules = c.Bool("cron", "allow_agent_scheduling")
 	s.titles = s.provider != llm.ProviderDemo && !c.IsFalse("auxiliary", "title_generation", "enabled")
 	var err error
 	if s.tools, err = toolConfig(c); err != nil {

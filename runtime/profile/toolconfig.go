@@ -52,7 +52,7 @@ func toolConfig(c *home.Config) (tools.Config, error) {
 // sameTools reports whether two settings give the same tool set, so that what a
 // person allowed for a session outlives an unrelated edit of the configuration.
 func (s settings) sameTools(o settings) bool {
-	return s.workspace == o.workspace && reflect.DeepEqual(s.tools, o.tools)
+	return s.workspace == o.workspace && s.agentSchedules == o.agentSchedules && reflect.DeepEqual(s.tools, o.tools)
 }
 
 // newTools makes the tool set of one engine; what outlives an engine, background processes and decisions given for
@@ -65,6 +65,9 @@ func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	c.Declared = func(rel string) bool { return home.DeclaredFile(r.o.Paths, rel) }
 	c.Sessions = sessionSearcher{r.store}
 	c.Delegate = r.delegate
+	if s.agentSchedules {
+		c.Cron = r.manageJobs
+	}
 	set, err := tools.NewSet(c)
 	if err != nil {
 		return nil, err

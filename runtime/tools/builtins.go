@@ -7,6 +7,6 @@ func (s *Set) builtins() []Tool {
 		s.processTool(), s.terminalTool(),
 		s.memoryTool(), s.todoTool(), s.sessionSearchTool(), s.clarifyTool(),
 		s.skillsListTool(), s.skillViewTool(), s.skillManageTool(),
-		s.webFetchTool(), s.delegateTool(),
+		s.webFetchTool(), s.delegateTool(), s.cronTool(),
 	}
 }

@@ -45,7 +45,7 @@ func catalogue() []Toolset { //nolint:funlen // a table
 		{Name: "computer_use", Description: "See and operate a desktop.", OptIn: true},
 		{Name: "connections", Description: "Accounts the person has connected."},
 		{Name: "context_engine", Description: "Manage what is in the context."},
-		{Name: "cronjob", Description: "Schedule prompts."},
+		{Name: toolsetCron, Description: "Schedule prompts."},
 		{Name: "debugging", Description: "What finding a fault needs.", Includes: []string{toolsetFile, toolsetTerminal, toolsetWeb}},
 		{Name: toolsetDelegation, Description: "Hand tasks to other agents."},
 		{Name: "desktop_ui", Description: "Show things in the desktop application.", OptIn: true},

@@ -118,6 +118,8 @@ type Config struct {
 	Sessions SessionSearcher
 	// Delegate runs delegate_task; nil makes it unavailable.
 	Delegate Handler
+	// Cron runs cronjob_manage; nil makes it unavailable.
+	Cron CronManager
 	// Skills says which skills are offered.
 	Skills SkillConfig
 	// Web says what web_fetch may reach.
