@@ -181,8 +181,16 @@ func unpackInto(dir string) func(File, io.Reader) error {
 			return err
 		}
 		_, err = io.Copy(out, content)
-		return errors.Join(err, out.Chmod(os.FileMode(f.Mode&0o777|0o600)), out.Sync(), out.Close())
+		return errors.Join(err, out.Chmod(unpackedMode(f)), out.Sync(), out.Close())
 	}
+}
+
+// unpackedMode keeps the permission bits of a file, except of those that nobody else may read whatever an archive says.
+func unpackedMode(f File) os.FileMode {
+	if f.Path == storeName || f.Path == homePrefix+".env" {
+		return 0o600
+	}
+	return os.FileMode(f.Mode&0o777 | 0o600)
 }
 
 // ReadManifest reads what a backup says it holds; it does not verify it.

@@ -70,6 +70,12 @@ func stage(ctx context.Context, homeDir, dir string, s Selection) (files []File,
 		case walkErr != nil:
 			skipped = append(skipped, rel+": "+walkErr.Error())
 			return nil
+		case !storable(rel):
+			skipped = append(skipped, fmt.Sprintf("%q: its name is not UTF-8", rel))
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		case entry.IsDir():
 			return os.MkdirAll(filepath.Join(dir, homePrefix, filepath.FromSlash(rel)), 0o700)
 		case !entry.Type().IsRegular():

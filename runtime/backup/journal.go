@@ -61,7 +61,7 @@ func readJournal(home string) (j journal, ok bool, err error) {
 		err = errors.New("it is not one this program wrote")
 	}
 	for _, f := range j.Files {
-		if err == nil && !validPath(homePrefix+f) {
+		if err == nil && !(Selection{Secrets: true, Workspace: true}).accepts(homePrefix+f) {
 			err = fmt.Errorf("it names %q", f)
 		}
 	}
