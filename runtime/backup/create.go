@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/gofrs/flock"
+
+	"hermes.dev/hermes/internal/regular"
 )
 
 // Source is the profile that is backed up.
@@ -160,6 +162,9 @@ func lock(dir, profile string) (unlock func(), err error) {
 
 // lockFile takes an advisory lock; held by another, the error is busy.
 func lockFile(path string, busy error) (unlock func(), err error) {
+	if err := regular.Check(path); err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
 	l := flock.New(path, flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
 	if err != nil {

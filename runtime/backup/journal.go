@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+
+	"hermes.dev/hermes/internal/regular"
 )
 
 // JournalName is the file in a home that says a restore is under way. While it is there nobody opens the store: Recover
@@ -49,7 +51,7 @@ func (j journal) write(home string) error {
 
 // readJournal reads the journal of a home; ok is false when there is none.
 func readJournal(home string) (j journal, ok bool, err error) {
-	data, err := os.ReadFile(journalPath(home))
+	data, err := regular.ReadFile(journalPath(home), maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return journal{}, false, nil
 	}
