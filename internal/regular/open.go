@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNotRegular means that a path names something other than a regular file.
-var ErrNotRegular = errors.New("not a regular file: replace it by a file, or move it away")
+var ErrNotRegular = errors.New("is not a regular file: replace it by a file, or move it away")
 
 // ErrTooLarge means that a file is larger than the caller reads.
 var ErrTooLarge = errors.New("larger than what is read of such a file")
@@ -58,7 +58,7 @@ func open(name string, stat func(string) (fs.FileInfo, error), openFile func(str
 	return file, nil
 }
 
-func notRegular(name string) error { return fmt.Errorf("%s: %w", name, ErrNotRegular) }
+func notRegular(name string) error { return fmt.Errorf("%s %w", name, ErrNotRegular) }
 
 // Check is nil when a path names a regular file or nothing; it opens nothing. It is for files that something other than
 // this package opens.

@@ -102,7 +102,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return explainFull(to, errors.Join(err, out.Close()))
 }
 
 func removeCopy(path string) error {
@@ -127,7 +127,7 @@ func settleCopy(ctx context.Context, path string) error {
 		if structuralDamage(err) {
 			return fmt.Errorf("%s: %w (%w)", filepath.Base(path), ErrCorrupt, err)
 		}
-		return fmt.Errorf("take in the log of a copied store: %w", err)
+		return fmt.Errorf("take in the log of a copied store: %w", explainFull(path, err))
 	}
 	return nil
 }

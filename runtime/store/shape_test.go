@@ -124,3 +124,16 @@ func inBackground(do func(string) error, path string) <-chan error {
 	go func() { done <- do(path) }()
 	return done
 }
+
+// TestExplainFull: whoever meets the end of a disk, the person reads where to make room.
+func TestExplainFull(t *testing.T) {
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, &os.PathError{Op: "write", Path: "/h/state.db", Err: syscall.ENOSPC}} {
+		err := explainFull("/h/state.db", cause)
+		if !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), "no space left for state.db: free some in /h, where ") || Classify(err) != BucketDisk {
+			t.Error(err)
+		}
+	}
+	if err := explainFull("/h/state.db", os.ErrPermission); err != os.ErrPermission || explainFull("/h/state.db", nil) != nil {
+		t.Error(err)
+	}
+}

@@ -257,7 +257,7 @@ func (s *Store) openError(err error) error {
 		return fmt.Errorf("%s: %w and was left untouched: restore a backup over it, or move it away together with "+
 			"its -wal and -shm files to start empty (%w)", s.path, ErrCorrupt, err)
 	default:
-		return fmt.Errorf("open %s: %w", s.path, err)
+		return fmt.Errorf("open %s: %w", s.path, explainFull(s.path, err))
 	}
 }
 

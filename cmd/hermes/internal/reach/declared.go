@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
 	"hermes.dev/hermes/cmd/hermes/internal/statusview"
 	"hermes.dev/hermes/runtime/home"
@@ -98,6 +100,10 @@ func missing(t Target, g *v1alpha1.Gateway, need Need) error {
 	return nil
 }
 
+// heldByProcess tells a process that has the store open, which may end, from another Profile that owns the home, which
+// only a change of the declarations cures. One reason stands for both; the words are those of store.BusyError.
+func heldByProcess(message string) bool { return strings.Contains(message, " is in use by ") }
+
 // checkReady says why a profile does not answer, and what to do, in the words of hermes status.
 func checkReady(s statusview.Snapshot, name string, now time.Time) error {
 	for _, row := range statusview.New(s, statusview.ControlPlane{}, now).Rows {
@@ -116,6 +122,9 @@ func checkReady(s statusview.Snapshot, name string, now time.Time) error {
 		text := fmt.Sprintf("profile %s is not ready: %s", name, row.State)
 		if row.Remedy != "" {
 			text += " → " + row.Remedy
+		}
+		if row.Reason == v1alpha1.ReasonHomeInUse && heldByProcess(row.State) {
+			return exit.Busyf("%s", text)
 		}
 		return fmt.Errorf("%s", text)
 	}
