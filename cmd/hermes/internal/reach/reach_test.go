@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/gofrs/flock"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
