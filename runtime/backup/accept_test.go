@@ -168,3 +168,33 @@ func TestUnpackedModes(t *testing.T) {
 		}
 	}
 }
+
+// TestNotPlaceable: a home in which a file could not be put in place is refused before anything changes, and not left with
+// a journal that nobody can finish.
+func TestNotPlaceable(t *testing.T) {
+	for name, place := range map[string]func(path string) error{
+		"a file":        func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"a link out":    func(path string) error { return os.Symlink(t.TempDir(), path) },
+		"a broken link": func(path string) error { return os.Symlink("nowhere", path) },
+	} {
+		for _, dir := range []string{"skills", "skills/a", "skills/a/b"} {
+			t.Run(name+" at "+dir, func(t *testing.T) {
+				home, b := changed(t)
+				at := filepath.Join(home, dir)
+				must(t, os.RemoveAll(at))
+				must(t, place(at))
+				_, err := restore(home, b.Path, RestoreOptions{Files: true, Now: start.Add(time.Hour)})
+				if err == nil || !strings.Contains(err.Error(), at+" is where the backup has a directory") {
+					t.Errorf("%v", err)
+				}
+				settled(t, home)
+				if got := sessions(t, filepath.Join(home, storeName)); !slices.Equal(got, after) {
+					t.Errorf("sessions %v", got)
+				}
+				if _, err := restore(home, b.Path, RestoreOptions{Now: start.Add(time.Hour)}); err != nil {
+					t.Errorf("the store alone: %v", err)
+				}
+			})
+		}
+	}
+}
