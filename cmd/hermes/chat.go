@@ -17,6 +17,7 @@ import (
 	"hermes.dev/hermes/cmd/hermes/internal/chat/screen"
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/reach"
+	"hermes.dev/hermes/cmd/hermes/internal/signals"
 	"hermes.dev/hermes/runtime/localapi"
 )
 
@@ -165,7 +166,7 @@ func isTerminal(stream any) bool {
 func withoutInterrupt(parent context.Context) (context.Context, <-chan os.Signal, func()) {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(parent), syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signals.Once(context.WithoutCancel(parent), syscall.SIGTERM, syscall.SIGHUP)
 	return ctx, interrupts, func() {
 		stop()
 		signal.Stop(interrupts)

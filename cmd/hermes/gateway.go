@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
+	"hermes.dev/hermes/cmd/hermes/internal/signals"
 	"hermes.dev/hermes/runtime/gateway"
 	"hermes.dev/hermes/runtime/host"
 	"hermes.dev/hermes/runtime/tools"
@@ -56,6 +57,7 @@ change; then the last line on standard error is "hermes-refusal: REASON: what to
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			closeInherited()
 			o.Log = c.gatewayLog(logDir)
+			defer signals.KeepTermination()()
 			restart, stop := restartSignal()
 			defer stop()
 			o.Restart, o.InheritedAPI = restart, c.inheritedAPI()

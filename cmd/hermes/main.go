@@ -6,14 +6,15 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"k8s.io/utils/clock"
+
+	"hermes.dev/hermes/cmd/hermes/internal/signals"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signals.Once(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, &cli{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		getenv: os.Getenv,

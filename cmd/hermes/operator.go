@@ -14,6 +14,7 @@ import (
 	"hermes.dev/hermes/api/v1alpha1"
 	"hermes.dev/hermes/cmd/hermes/internal/datadir"
 	"hermes.dev/hermes/cmd/hermes/internal/local"
+	"hermes.dev/hermes/cmd/hermes/internal/signals"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
 	"hermes.dev/hermes/controllers/engine"
 	"hermes.dev/hermes/controllers/engine/process"
@@ -34,6 +35,7 @@ It reaches the cluster by --kubeconfig, $KUBECONFIG, or as the pod it runs in. G
 for the machine that hermes up runs on and stall here with EngineUnavailable.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer signals.KeepTermination()()
 			cfg, err := c.operatorConfig()
 			if err != nil {
 				return err

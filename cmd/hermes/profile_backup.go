@@ -45,7 +45,7 @@ Values of secrets and the workspace are left out unless asked for.`,
 	}
 	f.add(command)
 	flags := command.Flags()
-	flags.StringVar(&to, "to", "", "directory for the backup (default: backups/profile in the profile's home)")
+	flags.StringVar(&to, "to", "", "directory for the backup, which must exist (default: backups/profile in the profile's home)")
 	flags.BoolVar(&secrets, "with-secrets", false, "put .env with its values into the backup")
 	flags.BoolVar(&workspace, "with-workspace", false, "put workspace/ of the home into the backup")
 	return command

@@ -19,6 +19,7 @@ import (
 	"hermes.dev/hermes/cmd/hermes/internal/kube"
 	"hermes.dev/hermes/cmd/hermes/internal/local"
 	"hermes.dev/hermes/cmd/hermes/internal/manifestdir"
+	"hermes.dev/hermes/cmd/hermes/internal/signals"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
 	"hermes.dev/hermes/cmd/hermes/internal/statusview"
 	"hermes.dev/hermes/controllers/engine/process"
@@ -80,6 +81,7 @@ func (c *cli) up(ctx context.Context, f upFlags) error {
 	if f.detach {
 		return c.upInBackground(ctx, f, data)
 	}
+	defer signals.KeepTermination()()
 	log := logsTo(c.err, nil)
 	if isTerminal(c.err) {
 		if err := data.Create(); err != nil {

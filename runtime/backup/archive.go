@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
+
+	"hermes.dev/hermes/internal/regular"
 )
 
 // ErrDamaged means that a file is not, or not entirely, the backup it says it is.
@@ -84,7 +86,10 @@ type archive struct {
 
 // openArchive opens a backup and reads its manifest.
 func openArchive(path string) (_ *archive, err error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
+	if errors.Is(err, regular.ErrNotRegular) {
+		return nil, damaged(path, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open backup: %w", err)
 	}
@@ -137,7 +142,7 @@ func (a *archive) each(ctx context.Context, to func(File, io.Reader) error) erro
 			return damaged(a.path, fmt.Errorf("%s stands where %s belongs", header.Name, f.Path))
 		}
 		sum := sha256.New()
-		content := io.TeeReader(archiveErrors{a.tar}, sum)
+		content := io.TeeReader(archiveErrors{untilDone{ctx, a.tar}}, sum)
 		if to != nil {
 			err = to(f, content)
 		}
@@ -146,6 +151,8 @@ func (a *archive) each(ctx context.Context, to func(File, io.Reader) error) erro
 		}
 		var broken *unreadableError
 		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case errors.As(err, &broken):
 			return damaged(a.path, fmt.Errorf("%s: %w", f.Path, broken.err))
 		case err != nil:
@@ -158,10 +165,26 @@ func (a *archive) each(ctx context.Context, to func(File, io.Reader) error) erro
 		return damaged(a.path, errors.Join(errors.New("it holds more than its manifest says"), err))
 	}
 	// The archive ends before the file does: the rest would be somebody else's.
-	if n, err := io.Copy(io.Discard, a.zstd); err != nil || n > 1<<20 {
+	if n, err := io.Copy(io.Discard, io.LimitReader(untilDone{ctx, a.zstd}, maxTrailer+1)); err != nil || n > maxTrailer {
 		return damaged(a.path, errors.Join(errors.New("something follows the archive"), err))
 	}
 	return nil
+}
+
+// maxTrailer bounds the padding after an archive, in bytes.
+const maxTrailer = 1 << 20
+
+// untilDone ends a read of whatever length with its context: a small archive can unpack to a very large file.
+type untilDone struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.Reader.Read(p)
 }
 
 // archiveErrors marks failures of reading the archive apart from those of writing its content somewhere.
@@ -181,8 +204,16 @@ func unpackInto(dir string) func(File, io.Reader) error {
 			return err
 		}
 		_, err = io.Copy(out, content)
-		return errors.Join(err, out.Chmod(os.FileMode(f.Mode&0o777|0o600)), out.Sync(), out.Close())
+		return errors.Join(err, out.Chmod(unpackedMode(f)), out.Sync(), out.Close())
 	}
+}
+
+// unpackedMode keeps the permission bits of a file, except of those that nobody else may read whatever an archive says.
+func unpackedMode(f File) os.FileMode {
+	if f.Path == storeName || f.Path == homePrefix+".env" {
+		return 0o600
+	}
+	return os.FileMode(f.Mode&0o777 | 0o600)
 }
 
 // ReadManifest reads what a backup says it holds; it does not verify it.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/gofrs/flock"
+
+	"hermes.dev/hermes/internal/regular"
 )
 
 // Source is the profile that is backed up.
@@ -27,8 +29,11 @@ type Source struct {
 
 // CreateOptions of a backup.
 type CreateOptions struct {
-	// Dir is where backups go; it is made when missing.
+	// Dir is where backups go.
 	Dir string
+	// Foreign says that Dir is not the profile's own place for backups. A foreign one is never made: a disk that is not
+	// mounted, or a mistyped name, would be taken for the place that was meant.
+	Foreign bool
 	Selection
 	Trigger Trigger
 	Now     time.Time
@@ -59,13 +64,13 @@ const (
 // Create makes a backup and returns it once it is verified, on disk, and has its final name. Whatever happens before
 // that, older backups stay and no half one is listed. Remains of a Create that was killed are removed.
 //
-// Errors: ErrRunning; syscall.ENOSPC when the disk is full; what Snapshot and Check return.
+// Errors: ErrRunning; ErrNoDirectory; syscall.ENOSPC when the disk is full; what Snapshot and Check return.
 func Create(ctx context.Context, src Source, o CreateOptions) (_ Backup, err error) {
 	if o.step == nil {
 		o.step = func(string) {}
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return Backup{}, fmt.Errorf("make the backup directory: %w", err)
+	if err := o.makeDir(); err != nil {
+		return Backup{}, err
 	}
 	unlock, err := lock(o.Dir, src.Profile)
 	if err != nil {
@@ -110,6 +115,27 @@ func Create(ctx context.Context, src Source, o CreateOptions) (_ Backup, err err
 	}
 	o.step("done")
 	return Backup{Path: final, Size: info.Size(), Manifest: m}, nil
+}
+
+// ErrNoDirectory means that the directory that a person named for a backup is none.
+var ErrNoDirectory = errors.New("is not a directory: make it, or mount what it is on, then back up again")
+
+// makeDir makes the profile's own directory and only looks for a foreign one.
+func (o CreateOptions) makeDir() error {
+	if !o.Foreign {
+		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+			return fmt.Errorf("make the backup directory: %w", err)
+		}
+		return nil
+	}
+	info, err := os.Stat(o.Dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return fmt.Errorf("%s %w", o.Dir, ErrNoDirectory)
+	}
+	if err != nil {
+		return fmt.Errorf("backup directory: %w", err)
+	}
+	return nil
 }
 
 // stageAll collects the files of a backup below work and checks the snapshot: a file of its own by now, opened
@@ -160,6 +186,9 @@ func lock(dir, profile string) (unlock func(), err error) {
 
 // lockFile takes an advisory lock; held by another, the error is busy.
 func lockFile(path string, busy error) (unlock func(), err error) {
+	if err := regular.Check(path); err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
 	l := flock.New(path, flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
 	if err != nil {

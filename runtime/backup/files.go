@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"hermes.dev/hermes/internal/regular"
 )
 
 // Selection says which files of a home go into a backup.
@@ -70,6 +72,12 @@ func stage(ctx context.Context, homeDir, dir string, s Selection) (files []File,
 		case walkErr != nil:
 			skipped = append(skipped, rel+": "+walkErr.Error())
 			return nil
+		case !storable(rel):
+			skipped = append(skipped, fmt.Sprintf("%q: its name is not UTF-8", rel))
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		case entry.IsDir():
 			return os.MkdirAll(filepath.Join(dir, homePrefix, filepath.FromSlash(rel)), 0o700)
 		case !entry.Type().IsRegular():
@@ -97,14 +105,14 @@ func (e *unreadableError) Error() string { return e.err.Error() }
 func (e *unreadableError) Unwrap() error { return e.err }
 
 func stageFile(root *os.Root, rel, to string) (File, error) {
-	in, err := root.Open(filepath.FromSlash(rel))
+	in, err := regular.OpenIn(root, filepath.FromSlash(rel)) // it may be something else by now
 	if err != nil {
 		return File{}, &unreadableError{err}
 	}
 	defer in.Close()
 	info, err := in.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return File{}, &unreadableError{errors.Join(err, errors.New("changed while it was read"))}
+	if err != nil {
+		return File{}, &unreadableError{err}
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return File{}, err

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+
+	"hermes.dev/hermes/internal/regular"
 )
 
 // JournalName is the file in a home that says a restore is under way. While it is there nobody opens the store: Recover
@@ -49,7 +51,7 @@ func (j journal) write(home string) error {
 
 // readJournal reads the journal of a home; ok is false when there is none.
 func readJournal(home string) (j journal, ok bool, err error) {
-	data, err := os.ReadFile(journalPath(home))
+	data, err := regular.ReadFile(journalPath(home), maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return journal{}, false, nil
 	}
@@ -61,7 +63,7 @@ func readJournal(home string) (j journal, ok bool, err error) {
 		err = errors.New("it is not one this program wrote")
 	}
 	for _, f := range j.Files {
-		if err == nil && !validPath(homePrefix+f) {
+		if err == nil && !(Selection{Secrets: true, Workspace: true}).accepts(homePrefix+f) {
 			err = fmt.Errorf("it names %q", f)
 		}
 	}

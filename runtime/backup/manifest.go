@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"time"
@@ -96,12 +97,16 @@ func decodeManifest(data []byte) (Manifest, error) {
 		return Manifest{}, errors.New("its manifest names no profile")
 	}
 	seen, hasStore := map[string]bool{}, false
+	written := Selection{Secrets: m.Secrets, Workspace: m.Workspace}
 	for _, f := range m.Files {
-		if !validPath(f.Path) || seen[f.Path] || f.Size < 0 || len(f.SHA256) != 64 {
+		if !written.accepts(f.Path) || seen[f.Path] || f.Size < 0 || len(f.SHA256) != 64 {
 			return Manifest{}, fmt.Errorf("its manifest lists %q, which no backup holds", f.Path)
 		}
 		seen[f.Path] = true
 		hasStore = hasStore || f.Path == storeName
+	}
+	if inside := nested(seen); inside != "" {
+		return Manifest{}, fmt.Errorf("its manifest lists %q below what it lists as a file, which no backup holds", inside)
 	}
 	if hasStore != (m.Store != nil) {
 		return Manifest{}, errors.New("its manifest and its files disagree about the session store")
@@ -109,11 +114,30 @@ func decodeManifest(data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// validPath accepts state.db and clean relative paths below home/.
-func validPath(p string) bool {
-	if p == storeName {
+// nested is a path that has another one of the set as its directory, "" when there is none.
+func nested(paths map[string]bool) string {
+	for p := range paths {
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			if paths[dir] {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// accepts reports whether a backup with this selection can hold an entry: the store, or a file below home/ under the one
+// spelling that making a backup gives it. It is the list of what is backed up, so an archive from anywhere cannot put
+// anything else into a home: no store, hook, lock, approval or journal.
+func (s Selection) accepts(entry string) bool {
+	if entry == storeName {
 		return true
 	}
-	rel, ok := strings.CutPrefix(p, homePrefix)
-	return ok && rel != "" && path.Clean(rel) == rel && !path.IsAbs(rel) && rel != ".." && !strings.HasPrefix(rel, "../") && !strings.ContainsRune(rel, 0)
+	rel, ok := strings.CutPrefix(entry, homePrefix)
+	return ok && storable(rel) && s.Includes(rel, false)
+}
+
+// storable is true for a clean relative path that survives a manifest and an archive as it is.
+func storable(rel string) bool {
+	return fs.ValidPath(rel) && rel != "." && !strings.ContainsRune(rel, 0)
 }

@@ -68,21 +68,21 @@ type Staged struct {
 // Nothing that is in use changes. The profile may go on working meanwhile.
 //
 // Errors: ErrDamaged; what Check returns; a backup of another profile is refused unless anyProfile.
-func Stage(ctx context.Context, target Target, path string, anyProfile bool, o RestoreOptions) (_ *Staged, err error) {
+func Stage(ctx context.Context, target Target, from string, anyProfile bool, o RestoreOptions) (_ *Staged, err error) {
 	if o.step == nil {
 		o.step = func(string) {}
 	}
 	if Pending(target.Home) {
 		return nil, fmt.Errorf("an earlier restore of profile %s was cut off: open the profile once, which finishes it", target.Profile)
 	}
-	a, err := openArchive(path)
+	a, err := openArchive(from)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
 	m := a.manifest
 	if m.Profile != target.Profile && !anyProfile {
-		return nil, fmt.Errorf("%s is a backup of profile %s, not %s: name another one, or say that it is meant (--any-profile)", path, m.Profile, target.Profile)
+		return nil, fmt.Errorf("%s is a backup of profile %s, not %s: name another one, or say that it is meant (--any-profile)", from, m.Profile, target.Profile)
 	}
 	unlock, err := lockFile(filepath.Join(target.Home, restoreLock), ErrRestoring)
 	if err != nil {
@@ -96,6 +96,10 @@ func Stage(ctx context.Context, target Target, path string, anyProfile bool, o R
 	s.journal = journal{Version: 1, Stamp: freeStamp(target.Home, o.Now), Store: m.Store != nil}
 	s.dir = filepath.Join(target.Home, stagePrefix+s.journal.Stamp)
 	s.choose()
+	if err := placeable(target.Home, s.journal.Files); err != nil {
+		unlock()
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(noSpace(target.Home, err), s.Discard())
@@ -120,6 +124,36 @@ func Stage(ctx context.Context, target Target, path string, anyProfile bool, o R
 		return nil, err
 	}
 	return s, nil
+}
+
+// placeable is an error when a file of the backup could not be moved into place: something that is no directory, or a link
+// that leads out of the home, is where a directory belongs. Found before the journal is written, it leaves no restore that
+// can be neither finished nor given up.
+func placeable(home string, files []string) error {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	seen := map[string]bool{}
+	for _, rel := range files {
+		for i, c := range rel {
+			dir := rel[:i]
+			if c != '/' || seen[dir] {
+				continue
+			}
+			seen[dir] = true
+			info, err := root.Stat(filepath.FromSlash(dir))
+			_, there := root.Lstat(filepath.FromSlash(dir))
+			switch {
+			case errors.Is(there, fs.ErrNotExist):
+			case err != nil || !info.IsDir():
+				return fmt.Errorf("%s is where the backup has a directory and is none of this home: move it away, then restore again; nothing was changed",
+					filepath.Join(home, filepath.FromSlash(dir)))
+			}
+		}
+	}
+	return nil
 }
 
 // choose decides which files of the backup are restored.

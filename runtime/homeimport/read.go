@@ -1,6 +1,7 @@
 package homeimport
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +11,17 @@ import (
 	"slices"
 	"strings"
 
+	"hermes.dev/hermes/internal/regular"
 	"hermes.dev/hermes/runtime/home"
 )
 
 // maxText bounds each text file that is read, in bytes.
 const maxText = 4 << 20
+
+// maxFile bounds each memory or skill file that is copied, in bytes.
+const maxFile = 256 << 20
+
+var errLarge = fmt.Errorf("it is larger than %d MiB: copy it yourself", maxFile>>20)
 
 // Home is what was found in a home.
 type Home struct {
@@ -69,7 +76,7 @@ func (h *Home) note(format string, args ...any) {
 
 // text is the content of a file, "" when there is none; one that cannot be taken over is noted.
 func (h *Home) text(root *os.Root, name string) string {
-	file, err := root.Open(name)
+	file, err := regular.OpenIn(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
@@ -133,9 +140,13 @@ func (h *Home) readFiles(root *os.Root) {
 			case err != nil:
 				h.note("%s was not read: %v", path, err)
 			case entry.IsDir():
-			case !entry.Type().IsRegular():
-				h.note("%s was not taken over: it is not a regular file", path)
+			case !entry.Type().IsRegular() || path == top:
+				h.note("%s was not taken over: it is not a regular file below %s/", path, top)
 			default:
+				if info, err := entry.Info(); err != nil || info.Size() > maxFile {
+					h.note("%s was not taken over: %v", path, cmp.Or(err, errLarge))
+					return nil
+				}
 				h.Files = append(h.Files, path)
 			}
 			return nil // every failure is a note
@@ -199,17 +210,23 @@ func copyOne(from, into *os.Root, path string) error {
 	if _, err := into.Lstat(path); err == nil {
 		return fs.ErrExist
 	}
-	in, err := from.Open(path)
+	in, err := regular.OpenIn(from, path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	partial := path + ".hermes-import"
-	out, err := into.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err := into.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an import that was cut off
+		return err
+	}
+	out, err := into.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	n, err := io.Copy(out, io.LimitReader(in, maxFile+1))
+	if err == nil && n > maxFile {
+		err = errLarge
+	}
 	if err := errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, into.Remove(partial))
 	}

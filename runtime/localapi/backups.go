@@ -182,6 +182,8 @@ func (h *handler) backupError(err error) *Error {
 		e := fail(http.StatusConflict, "invalid_request_error", "busy")
 		e.final, e.RetryAfter = false, 5
 		return e
+	case errors.Is(err, backup.ErrNoDirectory):
+		return badRequest("%s", err)
 	case errors.Is(err, backup.ErrDamaged), errors.Is(err, store.ErrSchema):
 		return fail(http.StatusUnprocessableEntity, "invalid_request_error", "backup_unusable")
 	case errors.Is(err, fs.ErrNotExist):

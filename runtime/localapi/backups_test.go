@@ -68,6 +68,7 @@ func TestBackupMistakes(t *testing.T) {
 	r := newRig(t)
 	half := filepath.Join(t.TempDir(), "half")
 	must(t, os.WriteFile(half, []byte("no backup"), 0o600))
+	missing := filepath.Join(t.TempDir(), "usb")
 	for _, c := range []struct {
 		what   string
 		err    func() error
@@ -82,6 +83,18 @@ func TestBackupMistakes(t *testing.T) {
 			_, err := r.client.Restore(ctx(t), "alice", localapi.RestoreRequest{Path: "x"})
 			return err
 		}, 400, "absolute"},
+		{"no such directory", func() error {
+			_, err := r.client.Backup(ctx(t), "alice", localapi.BackupRequest{Directory: missing})
+			return err
+		}, 400, missing + " is not a directory: make it"},
+		{"a file as directory", func() error {
+			_, err := r.client.Backup(ctx(t), "alice", localapi.BackupRequest{Directory: half})
+			return err
+		}, 400, "is not a directory: make it"},
+		{"below a file", func() error {
+			_, err := r.client.Backup(ctx(t), "alice", localapi.BackupRequest{Directory: filepath.Join(half, "x")})
+			return err
+		}, 400, "is not a directory: make it"},
 		{"no such backup", func() error {
 			_, err := r.client.Restore(ctx(t), "alice", localapi.RestoreRequest{Path: "/nowhere/x"})
 			return err
@@ -99,5 +112,8 @@ func TestBackupMistakes(t *testing.T) {
 		if e := apiError(t, c.err()); e.Status != c.status || !strings.Contains(e.Message, c.want) {
 			t.Errorf("%s: %d %s", c.what, e.Status, e.Message)
 		}
+	}
+	if _, err := os.Lstat(missing); !os.IsNotExist(err) {
+		t.Errorf("the missing directory was made: %v", err)
 	}
 }

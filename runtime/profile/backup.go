@@ -59,6 +59,7 @@ func createOptions(paths home.Paths, req BackupRequest, now time.Time, log logr.
 	if o.Dir == "" {
 		o.Dir = BackupDir(paths)
 	}
+	o.Foreign = filepath.Clean(o.Dir) != BackupDir(paths)
 	if o.Trigger == "" {
 		o.Trigger = backup.Manual
 	}

@@ -98,9 +98,6 @@ func ensurePrivate(path string) error {
 		if err != nil {
 			return fmt.Errorf("session store: %w", err)
 		}
-		if suffix == "" && !info.Mode().IsRegular() {
-			return fmt.Errorf("session store: %s is not a regular file: move it away", path)
-		}
 		if info.Mode().Perm() == 0o600 {
 			continue
 		}

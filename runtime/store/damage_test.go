@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -154,6 +155,9 @@ func TestDiskFull(t *testing.T) {
 	acked -= 2 // the loop counts the failed one, and starts at one
 	if Classify(err) != BucketDisk {
 		t.Errorf("got %v (%s), want disk", err, Classify(err))
+	}
+	if want := "no space left for state.db: free some in " + filepath.Dir(s.path) + ", where "; !strings.Contains(err.Error(), want) {
+		t.Errorf("%v does not say what to do: %s", err, want)
 	}
 	if got, err := s.Messages(ctx, "s"); err != nil || len(got) != 1+2*acked {
 		t.Errorf("%d rows, %v; %d were acknowledged", len(got), err, 1+2*acked)

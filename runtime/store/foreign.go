@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.dev/hermes/internal/regular"
 )
 
 // CopyForeign copies the session store of another program to a new single file, and never changes the source or anything
@@ -20,6 +22,9 @@ import (
 //
 // Call it in a process that does not have the source open as a Store: this opens and closes the file (rule S-133).
 func CopyForeign(ctx context.Context, from, to string) (live bool, err error) {
+	if err := unlessShaped(from); err != nil {
+		return false, fmt.Errorf("copy store: %w", err)
+	}
 	if _, err := os.Stat(to); err == nil {
 		return false, fmt.Errorf("copy store: %s: %w", to, fs.ErrExist)
 	}
@@ -54,7 +59,7 @@ func inUse(path string) (bool, error) {
 		path:          {sharedLockByte - 2, 512}, // pending, reserved and shared
 		path + "-shm": {120, 9},
 	} {
-		file, err := os.Open(name)
+		file, err := regular.Open(name)
 		if errors.Is(err, fs.ErrNotExist) && name != path {
 			continue
 		}
@@ -87,7 +92,7 @@ func stamps(path string) (out [2]struct {
 }
 
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := regular.Open(from)
 	if err != nil {
 		return err
 	}
@@ -97,7 +102,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return explainFull(to, errors.Join(err, out.Close()))
 }
 
 func removeCopy(path string) error {
@@ -122,7 +127,7 @@ func settleCopy(ctx context.Context, path string) error {
 		if structuralDamage(err) {
 			return fmt.Errorf("%s: %w (%w)", filepath.Base(path), ErrCorrupt, err)
 		}
-		return fmt.Errorf("take in the log of a copied store: %w", err)
+		return fmt.Errorf("take in the log of a copied store: %w", explainFull(path, err))
 	}
 	return nil
 }
@@ -130,6 +135,9 @@ func settleCopy(ctx context.Context, path string) error {
 // openImport opens a settled copy for reading; nobody else has it.
 func openImport(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	if err := unlessShaped(path); err != nil {
 		return nil, err
 	}
 	return openDB(path, 2, url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)"}})

@@ -16,6 +16,7 @@ import (
 // opens are the calls that open a file beside SQLite, by package.
 var opens = map[string]*regexp.Regexp{
 	"os":       regexp.MustCompile(`^(Open|OpenFile|OpenInRoot|Create|ReadFile|WriteFile|Truncate|CopyFS)$`),
+	"regular":  regexp.MustCompile(`^(Open|OpenIn|ReadFile)$`),
 	"ioutil":   regexp.MustCompile(`^(ReadFile|WriteFile)$`),
 	"renameio": regexp.MustCompile(`^(WriteFile|TempFile|NewPendingFile)$`),
 	"syscall":  regexp.MustCompile(`^(Open|Openat|Creat)$`),
@@ -88,6 +89,7 @@ func TestPlainOpenIsCaught(t *testing.T) {
 		`os.OpenFile(filepath.Join(home, "state.db"), 0, 0)`:        true,
 		`unix.Open(dbPath, 0, 0)`:                                   true,
 		`renameio.WriteFile(paths.Store(), nil, 0o600)`:             true,
+		`regular.Open(s.path)`:                                      true,
 		`os.Stat(s.path)`:                                           false,
 		`os.Lstat(r.o.Paths.Store())`:                               false,
 		`os.Open(filepath.Join(home, "config.yaml"))`:               false,

@@ -114,6 +114,9 @@ func Check(ctx context.Context, path string) (Figures, error) {
 	if _, err := os.Stat(path); err != nil {
 		return Figures{}, fmt.Errorf("check store: %w", err)
 	}
+	if err := unlessShaped(path); err != nil {
+		return Figures{}, err
+	}
 	pool, err := openDB(path, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)"}})
 	if err != nil {
 		return Figures{}, err

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 	"modernc.org/sqlite"
 
+	"hermes.dev/hermes/internal/regular"
 	"hermes.dev/hermes/runtime/store/db"
 )
 
@@ -96,6 +97,9 @@ func Open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 			err = errors.Join(err, s.shut())
 		}
 	}()
+	if err := checkShape(path); err != nil {
+		return nil, s.openError(err)
+	}
 	if err := s.refuseRetired(o.Inventory); err != nil {
 		return nil, err
 	}
@@ -247,11 +251,13 @@ func (s *Store) openError(err error) error {
 	case errors.As(err, &schema):
 		schema.Path = s.path
 		return schema
-	case structuralDamage(err) || errors.Is(err, ErrCorrupt):
+	case errors.Is(err, regular.ErrNotRegular):
+		return err
+	case structuralDamage(err) || errors.Is(err, ErrCorrupt) || errors.Is(err, errTooShort):
 		return fmt.Errorf("%s: %w and was left untouched: restore a backup over it, or move it away together with "+
 			"its -wal and -shm files to start empty (%w)", s.path, ErrCorrupt, err)
 	default:
-		return fmt.Errorf("open %s: %w", s.path, err)
+		return fmt.Errorf("open %s: %w", s.path, explainFull(s.path, err))
 	}
 }
 

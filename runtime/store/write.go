@@ -223,7 +223,7 @@ func (s *Store) judge(ctx context.Context, err error) error {
 	if structuralDamage(err) {
 		return s.quarantine(fmt.Errorf("%s: %w (%w)", s.path, ErrCorrupt, err))
 	}
-	return err
+	return explainFull(s.path, err)
 }
 
 // quarantine stops all writing through this handle for good and returns the cause. The first cause stands. The

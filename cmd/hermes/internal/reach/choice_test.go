@@ -12,6 +12,7 @@ import (
 	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/statusview"
 	"hermes.dev/hermes/runtime/home"
+	"hermes.dev/hermes/runtime/store"
 )
 
 // says reports whether an error, or its absence when want is "", is the expected one.
@@ -205,6 +206,25 @@ func TestChooseReady(t *testing.T) {
 		}
 		if !says(err, code, c.says) || err == nil && got.Socket != c.socket {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestChooseHeld: a process that has the store open may end, so it is tried again later; another Profile that owns the home
+// stays. The words of the first are the store's own.
+func TestChooseHeld(t *testing.T) {
+	for message, code := range map[string]int{
+		(&store.BusyError{Path: "/h/state.db", PID: 812}).Error():                                            exit.TryAgain,
+		(&store.BusyError{Path: "/h/state.db"}).Error():                                                      exit.TryAgain,
+		(&home.ErrHomeInUse{Home: "/h", Owner: home.Identity{Namespace: "default", Profile: "bob"}}).Error(): exit.Failed,
+	} {
+		p := declaredProfile("alice", "", nil)
+		p.Status.Conditions = []metav1.Condition{{
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonHomeInUse, Message: message,
+		}}
+		s := statusview.Snapshot{Profiles: []v1alpha1.Profile{p}, Gateways: []v1alpha1.Gateway{declaredGateway("default", "", "/s", v1alpha1.EngineProcess)}}
+		if _, err := chooseDeclared(s, "default", "", Need{Ready: true}, time.Now()); !says(err, code, "HomeInUse: "+message) {
+			t.Errorf("code %d: %v", exit.Code(err), err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"hermes.dev/hermes/api/v1alpha1"
+	"hermes.dev/hermes/cmd/hermes/internal/exit"
 	"hermes.dev/hermes/cmd/hermes/internal/statusfeed"
 	"hermes.dev/hermes/cmd/hermes/internal/statusview"
 	"hermes.dev/hermes/runtime/home"
@@ -116,6 +117,10 @@ func missing(t Target, g *v1alpha1.Gateway, need Need) error {
 	return nil
 }
 
+// heldByProcess tells a process that has the store open, which may end, from another Profile that owns the home, which
+// only a change of the declarations cures. One reason stands for both; the words are those of store.BusyError.
+func heldByProcess(message string) bool { return strings.Contains(message, " is in use by ") }
+
 // checkReady says why a profile does not answer, and what to do, in the words of hermes status.
 func checkReady(s statusview.Snapshot, name string, now time.Time) error {
 	for _, row := range statusview.New(s, statusview.ControlPlane{}, now).Rows {
@@ -131,7 +136,11 @@ func checkReady(s statusview.Snapshot, name string, now time.Time) error {
 		if row.Reason == v1alpha1.ReasonModelRefused || row.Reason == v1alpha1.ReasonModelUnreachable {
 			return nil // said of the last turn: the next one may succeed, and only that shows it
 		}
-		return errors.New(strings.TrimSuffix(fmt.Sprintf("profile %s is not ready: %s → %s", name, row.State, row.Remedy), " → "))
+		text := strings.TrimSuffix(fmt.Sprintf("profile %s is not ready: %s → %s", name, row.State, row.Remedy), " → ")
+		if row.Reason == v1alpha1.ReasonHomeInUse && heldByProcess(row.State) {
+			return exit.Busyf("%s", text)
+		}
+		return errors.New(text)
 	}
 	return fmt.Errorf("there is no profile %q", name)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/gofrs/flock"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -274,5 +275,31 @@ func TestCutOffRestore(t *testing.T) {
 	f := m.finder()
 	if err := f.checkHere(f.below(bob, ""), Need{Store: true}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBackupBeingMade: it is tried again later, through a gateway as well as without one.
+func TestBackupBeingMade(t *testing.T) {
+	m := newMachine(t)
+	alice := m.write("default", "alice", true)
+	dir := t.TempDir()
+	held := flock.New(filepath.Join(dir, ".lock-alice"))
+	if ok, err := held.TryLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	defer func() { must(t, held.Unlock()) }()
+	for _, served := range []bool{false, true} {
+		if served {
+			m.serve(alice)
+		}
+		a := m.open(Flags{Home: alice.Home}, Need{})
+		if a.Direct == served {
+			t.Errorf("direct %v, served %v", a.Direct, served)
+		}
+		_, err := a.Backup(t.Context(), a.Profile, localapi.BackupRequest{Directory: dir})
+		if err := Coded(err); exit.Code(err) != exit.TryAgain || !strings.Contains(err.Error(), "being made already: wait for it") {
+			t.Errorf("served %v: code %d, %v", served, exit.Code(err), err)
+		}
+		must(t, a.Close())
 	}
 }
