@@ -217,7 +217,7 @@ func (g *gateway) openKnown(names host.ServedProfiles) {
 		if err != nil || !g.owns(paths) {
 			continue
 		}
-		if err := g.profiles.Open(context.Background(), paths); err != nil {
+		if err := g.profiles.Open(context.Background(), paths, nil); err != nil {
 			g.o.Log.Error(err, "open profile of the last run", "profile", name)
 		}
 	}
@@ -260,9 +260,9 @@ type publisher struct {
 }
 
 // Open implements node.Profiles.
-func (p publisher) Open(ctx context.Context, paths home.Paths) error {
+func (p publisher) Open(ctx context.Context, paths home.Paths, declared *home.Declaration) error {
 	_, known := p.lookup(paths.Name)
-	err := p.profiles.Open(ctx, paths)
+	err := p.profiles.Open(ctx, paths, declared)
 	if !known && err == nil {
 		p.g.servedChanged()
 	}

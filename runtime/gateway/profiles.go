@@ -62,7 +62,7 @@ func newProfiles(runID string, orphans *tools.Orphans, transport http.RoundTripp
 }
 
 // Open implements node.Profiles.
-func (p *profiles) Open(_ context.Context, paths home.Paths) error {
+func (p *profiles) Open(_ context.Context, paths home.Paths, declared *home.Declaration) error {
 	if _, err := os.ReadDir(paths.Home); err != nil {
 		return fmt.Errorf("open home: %w", err)
 	}
@@ -74,6 +74,9 @@ func (p *profiles) Open(_ context.Context, paths home.Paths) error {
 		p.metrics.served.Set(float64(len(p.open)))
 	}
 	p.mu.Unlock()
+	if declared != nil {
+		r.Declare(declared)
+	}
 	if ok {
 		r.Reload()
 		r.ScheduleBackups()

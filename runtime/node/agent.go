@@ -43,8 +43,9 @@ type Health struct {
 
 // Profiles is the set of open profiles that the agent converges.
 type Profiles interface {
-	// Open opens a profile whose home is written, or makes an open one take over the newly written home.
-	Open(ctx context.Context, paths home.Paths) error
+	// Open opens a profile whose home is written, or makes an open one take over the newly written home. What is
+	// declared holds against the files of the home from then on; nil has it recalled from the home and checked.
+	Open(ctx context.Context, paths home.Paths, declared *home.Declaration) error
 	// Close lets go of a profile: turns are interrupted, the store is closed. Closing one that is not open is no error.
 	Close(ctx context.Context, name string) error
 	// Health returns what is known of a profile; ok is false when it is not open.

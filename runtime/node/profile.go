@@ -125,7 +125,11 @@ func (a *profileAgent) serve(ctx context.Context, p *v1alpha1.Profile) (ctrl.Res
 	if err := a.write(ctx, p, bundle, hash); err != nil {
 		return ctrl.Result{}, a.refuse(ctx, p, err)
 	}
-	if err := a.Profiles.Open(ctx, paths); err != nil {
+	declared, err := bundle.Declaration()
+	if err != nil {
+		return ctrl.Result{}, a.refuse(ctx, p, err)
+	}
+	if err := a.Profiles.Open(ctx, paths, declared); err != nil {
 		return ctrl.Result{}, a.refuse(ctx, p, err)
 	}
 	return a.report(ctx, p, paths, hash)

@@ -173,6 +173,10 @@ func (r *Runtime) Name() string { return r.o.Paths.Name }
 // Paths of the profile's home.
 func (r *Runtime) Paths() home.Paths { return r.o.Paths }
 
+// Declare tells what the Profile declares of the configuration. It holds from the next turn on, and no file of the home
+// changes it any more. Before, what the home's record says was declared holds, as long as config.yaml agrees with it.
+func (r *Runtime) Declare(d *home.Declaration) { r.config.Declare(d) }
+
 // Reload makes the next turn see a home that was written again, and MCP servers change with it.
 func (r *Runtime) Reload() {
 	r.config.Invalidate()
