@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -118,7 +119,7 @@ func run(ctx context.Context, o Options) error {
 		return fmt.Errorf("set up gateway agent: %w", err)
 	}
 	fan := newFan(o.Profiles.Changes(), o.Namespace, p.changed)
-	if err := mgr.Add(fan); err != nil {
+	if err := errors.Join(mgr.Add(fan), mgr.Add(drift{agent: p, every: driftLook})); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
