@@ -51,6 +51,8 @@ type Options struct {
 	// Orphans of this process, which ends them all when the gateway stops; nil when the process is not the
 	// gateway's alone.
 	Orphans *tools.Orphans
+	// Guarded are directories that the file tools of no profile use, such as that of the control plane.
+	Guarded []string
 	// ByHand is set for a gateway that serves the profiles it finds on disk; nil for a declared one.
 	ByHand *ByHand
 	// Restart asks for a restart after the drain: Run then ends with an error for which IsRestart is true. Nil never asks.
@@ -161,6 +163,7 @@ func (g *gateway) open() error {
 	previous, _ := host.ReadState(o.Home)
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
 	g.profiles = newProfiles(o.RunID, o.Orphans, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
+	g.profiles.guarded = o.Guarded
 	api, err := localapi.Serve(localapi.Config{
 		Home: o.Home, TempDir: o.TempDir, Inherited: o.InheritedAPI, Closed: true, Backend: backend{g.profiles, &g.draining}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})

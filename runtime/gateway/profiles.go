@@ -22,6 +22,7 @@ import (
 type profiles struct {
 	runID     string
 	orphans   *tools.Orphans
+	guarded   []string
 	transport http.RoundTripper
 	clock     profile.Clock
 	log       logr.Logger
@@ -95,7 +96,7 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Log:     p.log.WithValues("profile", name),
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn, BackupGate: p.backupGate,
-		Orphans: p.orphans, ServerStarts: p.serverStarts,
+		Orphans: p.orphans, Guarded: p.guarded, ServerStarts: p.serverStarts,
 	})
 }
 

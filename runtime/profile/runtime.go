@@ -50,6 +50,8 @@ type Options struct {
 	Observe func(outcome string, usage llm.Usage, took time.Duration)
 	// BackupGate bounds how many scheduled backups run at once in the process; nil bounds nothing.
 	BackupGate chan struct{}
+	// Guarded are directories beside the home root that the file tools of no profile use.
+	Guarded []string
 	// Orphans finds what hid from the command that started it; the process has one, nil does without.
 	Orphans *tools.Orphans
 	// ServerStarts bounds how many local MCP servers start at once in the process; nil bounds those of the profile.
