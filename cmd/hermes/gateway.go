@@ -98,6 +98,7 @@ func (c *cli) runGateway(ctx context.Context, o gateway.Options) error {
 	if c.namespace != "" {
 		o.Namespace = c.namespace
 	}
+	o.Guarded = c.guarded()
 	o.Clock = clock.RealClock{}
 	if o.RunID == "" {
 		o.RunID = fmt.Sprintf("manual-%d-%d", os.Getpid(), o.Clock.Now().UnixNano())

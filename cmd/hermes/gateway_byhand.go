@@ -60,6 +60,7 @@ func (c *cli) runByHand(ctx context.Context, o gateway.Options, f byHandFlags) e
 	if o.Orphans, err = tools.NewOrphans(); err != nil {
 		o.Log.Info("commands may leave processes behind", "reason", err.Error())
 	}
+	o.Guarded = c.guarded()
 	o.ByHand = &gateway.ByHand{Force: f.force, Warn: func(line string) { fmt.Fprintln(c.err, "hermes:", line) }}
 	err = gateway.RunByHand(ctx, o, gateway.Start{
 		Replace: f.replace, Supervised: o.Supervisor != host.SupervisorManual, End: h.End,

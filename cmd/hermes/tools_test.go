@@ -69,7 +69,7 @@ func TestToolsOfAnUnservedHome(t *testing.T) {
 	if err != nil || len(after) != len(before) {
 		t.Errorf("looking changed the home: %v, %v", after, err)
 	}
-	if code, _, errs = hermesHere(t, "tools", "revoke", o.Approvals[0].ID, "--home", paths.Home); code != 0 || len(kept.List()) != 0 {
+	if code, _, errs = hermesHere(t, "tools", "revoke", o.Approvals[0].ID, "--home", paths.Home); code != 0 || len(tools.NewApprovals(filepath.Join(paths.Home, tools.ApprovalsFile), clock.RealClock{}).List()) != 0 {
 		t.Errorf("%d %s", code, errs)
 	}
 	if code, _, _ = hermesHere(t, "tools", "revoke", "none", "--home", paths.Home); code != 2 {

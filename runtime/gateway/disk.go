@@ -80,7 +80,7 @@ func (d *disk) reconcile(ctx context.Context) change {
 		if isOpen && d.signatures[p.Name] == before {
 			continue
 		}
-		if err := (publisher{d.g.profiles, d.g}).Open(ctx, p); err != nil {
+		if err := (publisher{d.g.profiles, d.g}).Open(ctx, p, nil); err != nil {
 			c.err = errors.Join(c.err, fmt.Errorf("profile %s: %w", p.Name, err))
 			continue
 		}

@@ -56,6 +56,8 @@ type Options struct {
 	MayTick func(profile string) bool
 	// TickEvery is the time between two ticks of scheduled jobs; 0 means 60 s.
 	TickEvery time.Duration
+	// Guarded are directories that the file tools of no profile use, such as that of the control plane.
+	Guarded []string
 	// ByHand is set for a gateway that serves the profiles it finds on disk; nil for a declared one.
 	ByHand *ByHand
 	// Restart asks for a restart after the drain: Run then ends with an error for which IsRestart is true. Nil never asks.
@@ -168,6 +170,7 @@ func (g *gateway) open() error {
 	g.state = host.NewStateFile(g.identity, host.CodeIdentity{Revision: o.Revision}, o.Clock)
 	g.profiles = newProfiles(o.RunID, o.Orphans, llm.NewTransport(30*time.Second), o.Clock, g.metrics, o.Log)
 	g.profiles.mayTick = g.mayTick
+	g.profiles.guarded = o.Guarded
 	api, err := localapi.Serve(localapi.Config{
 		Home: o.Home, TempDir: o.TempDir, Inherited: o.InheritedAPI, Closed: true, Backend: backend{g.profiles, &g.draining}, Metrics: g.metrics.registry, Clock: o.Clock, Log: o.Log,
 	})
@@ -224,7 +227,7 @@ func (g *gateway) openKnown(names host.ServedProfiles) {
 		if err != nil || !g.owns(paths) {
 			continue
 		}
-		if err := g.profiles.Open(context.Background(), paths); err != nil {
+		if err := g.profiles.Open(context.Background(), paths, nil); err != nil {
 			g.o.Log.Error(err, "open profile of the last run", "profile", name)
 		}
 	}
@@ -267,9 +270,9 @@ type publisher struct {
 }
 
 // Open implements node.Profiles.
-func (p publisher) Open(ctx context.Context, paths home.Paths) error {
+func (p publisher) Open(ctx context.Context, paths home.Paths, declared *home.Declaration) error {
 	_, known := p.lookup(paths.Name)
-	err := p.profiles.Open(ctx, paths)
+	err := p.profiles.Open(ctx, paths, declared)
 	if !known && err == nil {
 		p.g.servedChanged()
 	}

@@ -22,7 +22,7 @@ func TestJobs(t *testing.T) {
 	if _, ok := p.Jobs("default"); ok {
 		t.Fatal("a profile that is not open has a job store")
 	}
-	if err := p.Open(t.Context(), paths); err != nil {
+	if err := p.Open(t.Context(), paths, nil); err != nil {
 		t.Fatal(err)
 	}
 	store, ok := p.Jobs("default")

@@ -22,6 +22,7 @@ import (
 type profiles struct {
 	runID     string
 	orphans   *tools.Orphans
+	guarded   []string
 	transport http.RoundTripper
 	clock     profile.Clock
 	log       logr.Logger
@@ -64,7 +65,7 @@ func newProfiles(runID string, orphans *tools.Orphans, transport http.RoundTripp
 }
 
 // Open implements node.Profiles.
-func (p *profiles) Open(_ context.Context, paths home.Paths) error {
+func (p *profiles) Open(_ context.Context, paths home.Paths, declared *home.Declaration) error {
 	if _, err := os.ReadDir(paths.Home); err != nil {
 		return fmt.Errorf("open home: %w", err)
 	}
@@ -76,6 +77,9 @@ func (p *profiles) Open(_ context.Context, paths home.Paths) error {
 		p.metrics.served.Set(float64(len(p.open)))
 	}
 	p.mu.Unlock()
+	if declared != nil {
+		r.Declare(declared)
+	}
 	if ok {
 		r.Reload()
 		r.ScheduleBackups()
@@ -94,7 +98,7 @@ func (p *profiles) newRuntime(paths home.Paths) *profile.Runtime {
 		Log:     p.log.WithValues("profile", name),
 		Changed: func() { p.changed(name) },
 		Observe: p.metrics.turn, BackupGate: p.backupGate,
-		Orphans: p.orphans, ServerStarts: p.serverStarts,
+		Orphans: p.orphans, Guarded: p.guarded, ServerStarts: p.serverStarts,
 		MayTick: func() bool { return p.mayTick != nil && p.mayTick(name) },
 	})
 }

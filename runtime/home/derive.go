@@ -12,6 +12,7 @@ type Derived[T any] struct {
 
 type derivedReading[T any] struct {
 	of    *reading[Config]
+	under *declaredState
 	value T
 }
 
@@ -23,11 +24,15 @@ func Derive[T any](v *View, from func(*Config, error) T) *Derived[T] {
 
 // Get is the current value. It is shared: callers do not change what it points to.
 func (d *Derived[T]) Get() T {
-	r := d.view.file.get()
-	if last := d.last.Load(); last != nil && last.of == r {
+	r, under := d.view.file.get(), d.view.declared.Load()
+	if under == nil { // nothing was recalled yet
+		_ = d.view.Err()
+		r, under = d.view.file.get(), d.view.declared.Load()
+	}
+	if last := d.last.Load(); last != nil && last.of == r && last.under == under {
 		return last.value
 	}
-	next := &derivedReading[T]{of: r, value: d.from(r.read())}
+	next := &derivedReading[T]{of: r, under: under, value: d.from(d.view.Read())}
 	d.last.Store(next)
 	return next.value
 }

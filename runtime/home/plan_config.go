@@ -19,16 +19,23 @@ func (p *planner) planConfig() error {
 	}
 	var before [][]string
 	var prior recordFile
+	var sealed string
 	if p.prior != nil {
-		before, prior = p.prior.ConfigKeys, p.prior.Config
+		before, prior, sealed = p.prior.ConfigKeys, p.prior.Config, p.prior.ConfigSeal
 	}
+	d, err := p.b.Declaration()
+	if err != nil {
+		return err
+	}
+	// A pass that is killed between file and record leaves no seal that fits: refused until the next pass.
 	p.intent.ConfigKeys = unionPaths(before, declared)
-	p.final.ConfigKeys = declared
+	p.final.ConfigKeys, p.final.ConfigSeal = declared, seal(d.keys)
 
 	file := p.paths.Config()
 	leaveAlone := func(err error) error {
 		p.conflicts = append(p.conflicts, err)
 		p.intent.ConfigKeys, p.final.ConfigKeys = before, before
+		p.intent.ConfigSeal, p.final.ConfigSeal = sealed, sealed
 		p.intent.Config, p.final.Config = prior, prior
 		return nil
 	}

@@ -51,6 +51,8 @@ type record struct {
 	Config recordFile `json:"config,omitzero"`
 	// ConfigKeys are the keys of config.yaml that are ours.
 	ConfigKeys [][]string `json:"configKeys,omitempty"`
+	// ConfigSeal is the digest of those keys with their values, to be checked before the API server is reached.
+	ConfigSeal string `json:"configSeal,omitempty"`
 	// Trees by directory; "" is the home itself, others are absolute.
 	Trees map[string]*recordTree `json:"trees,omitempty"`
 }

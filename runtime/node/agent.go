@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,8 +44,9 @@ type Health struct {
 
 // Profiles is the set of open profiles that the agent converges.
 type Profiles interface {
-	// Open opens a profile whose home is written, or makes an open one take over the newly written home.
-	Open(ctx context.Context, paths home.Paths) error
+	// Open opens a profile whose home is written, or makes an open one take over the newly written home. What is
+	// declared holds against the files of the home from then on; nil has it recalled from the home and checked.
+	Open(ctx context.Context, paths home.Paths, declared *home.Declaration) error
 	// Close lets go of a profile: turns are interrupted, the store is closed. Closing one that is not open is no error.
 	Close(ctx context.Context, name string) error
 	// Health returns what is known of a profile; ok is false when it is not open.
@@ -123,7 +125,7 @@ func run(ctx context.Context, o Options) error {
 		return fmt.Errorf("set up gateway agent: %w", err)
 	}
 	fan := newFan(o.Profiles.Changes(), o.Namespace, p.changed)
-	if err := mgr.Add(fan); err != nil {
+	if err := errors.Join(mgr.Add(fan), mgr.Add(drift{agent: p, every: driftLook})); err != nil {
 		return err
 	}
 	if err := mgr.Add(driftWatch{jobs}); err != nil {

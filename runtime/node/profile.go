@@ -43,6 +43,8 @@ type profileAgent struct {
 type writtenHome struct {
 	uid  types.UID
 	hash string
+	// stamp of the home's files as they were left.
+	stamp string
 	// reported is when the store's figures were last reported.
 	reported time.Time
 }
@@ -127,7 +129,11 @@ func (a *profileAgent) serve(ctx context.Context, p *v1alpha1.Profile) (ctrl.Res
 	if err := a.write(ctx, p, bundle, hash); err != nil {
 		return ctrl.Result{}, a.refuse(ctx, p, err)
 	}
-	if err := a.Profiles.Open(ctx, paths); err != nil {
+	declared, err := bundle.Declaration()
+	if err != nil {
+		return ctrl.Result{}, a.refuse(ctx, p, err)
+	}
+	if err := a.Profiles.Open(ctx, paths, declared); err != nil {
 		return ctrl.Result{}, a.refuse(ctx, p, err)
 	}
 	a.opened(ctx, p.Name)
@@ -158,21 +164,28 @@ func (a *profileAgent) bundle(ctx context.Context, p *v1alpha1.Profile) (home.Bu
 	return b, true, nil
 }
 
-// write makes the home on disk hold the bundle; an unchanged one costs nothing.
+// write makes the home on disk hold the bundle; an unchanged one costs a look at its files. One that somebody changed
+// is put right when it can be: the profile is open with what is declared, and says itself what it cannot use.
 func (a *profileAgent) write(ctx context.Context, p *v1alpha1.Profile, b home.Bundle, hash string) error {
 	a.mu.Lock()
 	last := a.written[p.Name]
 	a.mu.Unlock()
-	if last.uid == p.UID && last.hash == hash {
+	written := last.uid == p.UID && last.hash == hash
+	if written && last.stamp == a.stamp(p.Name) {
 		return nil
 	}
 	res, err := home.Materialise(ctx, a.Root, b, home.Options{Now: a.Clock.Now(), AdoptExisting: a.AdoptExisting, Log: a.Log})
-	if err != nil {
+	switch {
+	case err != nil && !written:
 		return err
+	case err != nil:
+		a.Log.Error(err, "put the changed home right", "profile", p.Name)
+	case written && res.Changed:
+		a.Log.Info("somebody changed what is declared in the home: it was put right", "profile", p.Name, "written", res.Written)
 	}
 	a.Log.V(1).Info("home written", "profile", p.Name, "hash", hash, "result", res)
 	a.mu.Lock()
-	a.written[p.Name] = writtenHome{uid: p.UID, hash: hash}
+	a.written[p.Name] = writtenHome{uid: p.UID, hash: hash, stamp: a.stamp(p.Name), reported: last.reported}
 	a.mu.Unlock()
 	return nil
 }

@@ -50,6 +50,8 @@ type Options struct {
 	Observe func(outcome string, usage llm.Usage, took time.Duration)
 	// BackupGate bounds how many scheduled backups run at once in the process; nil bounds nothing.
 	BackupGate chan struct{}
+	// Guarded are directories beside the home root that the file tools of no profile use.
+	Guarded []string
 	// Orphans finds what hid from the command that started it; the process has one, nil does without.
 	Orphans *tools.Orphans
 	// ServerStarts bounds how many local MCP servers start at once in the process; nil bounds those of the profile.
@@ -180,6 +182,10 @@ func (r *Runtime) Name() string { return r.o.Paths.Name }
 
 // Paths of the profile's home.
 func (r *Runtime) Paths() home.Paths { return r.o.Paths }
+
+// Declare tells what the Profile declares of the configuration. It holds from the next turn on, and no file of the home
+// changes it any more. Before, what the home's record says was declared holds, as long as config.yaml agrees with it.
+func (r *Runtime) Declare(d *home.Declaration) { r.config.Declare(d) }
 
 // Reload makes the next turn see a home that was written again, and MCP servers change with it.
 func (r *Runtime) Reload() {

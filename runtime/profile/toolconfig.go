@@ -63,6 +63,7 @@ func (r *Runtime) newTools(s settings, environ []string) (*toolBox, error) {
 	c.Log, c.Clock, c.RunID, c.Orphans = r.o.Log, r.o.Clock, r.o.RunID, r.o.Orphans
 	c.Processes, c.Approvals = r.processes, r.approvals
 	c.Declared = func(rel string) bool { return home.DeclaredFile(r.o.Paths, rel) }
+	c.Guarded = append([]string{r.o.Paths.Root}, r.o.Guarded...)
 	c.Sessions = sessionSearcher{r.store}
 	c.Delegate = r.delegate
 	if s.agentSchedules {

@@ -32,23 +32,16 @@ type Approval struct {
 	At      time.Time `json:"at"`
 }
 
-// Approvals keeps the decisions of one home that were given for always. It reads the file again when it has changed, so
-// that what is revoked by hand is revoked. It is safe for concurrent use.
+// Approvals keeps the decisions of one home that were given for always. The file is read once: what somebody writes to
+// it later may come from a command of the agent, which must not decide for a person. It is safe for concurrent use.
 type Approvals struct {
 	path  string
 	clock clock.PassiveClock
 
-	mu    sync.Mutex
-	stamp stamp
-	list  []Approval
-	err   error
-}
-
-// stamp tells one state of a file from another.
-type stamp struct {
-	exists bool
-	size   int64
-	mod    time.Time
+	mu     sync.Mutex
+	loaded bool
+	list   []Approval
+	err    error
 }
 
 type approvalsFile struct {
@@ -65,14 +58,14 @@ func NewApprovals(path string, clk clock.PassiveClock) *Approvals {
 func (a *Approvals) List() []Approval {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refresh()
+	a.load()
 	return append([]Approval{}, a.list...)
 }
 
 func (a *Approvals) has(tool, subject string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refresh()
+	a.load()
 	return slices.ContainsFunc(a.list, func(e Approval) bool { return e.Tool == tool && e.Subject == subject })
 }
 
@@ -80,7 +73,7 @@ func (a *Approvals) has(tool, subject string) bool {
 func (a *Approvals) Add(tool, subject string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refresh()
+	a.load()
 	if a.err != nil {
 		return a.err
 	}
@@ -99,7 +92,7 @@ func (a *Approvals) Add(tool, subject string) error {
 func (a *Approvals) Revoke(id string) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refresh()
+	a.load()
 	if a.err != nil {
 		return false, a.err
 	}
@@ -118,17 +111,16 @@ func (a *Approvals) write(list []Approval) error {
 	if err := renameio.WriteFile(a.path, append(raw, '\n'), 0o600); err != nil {
 		return fmt.Errorf("keep approvals: %w", err)
 	}
-	a.list, a.stamp = list, stampOf(a.path)
+	a.list = list
 	return nil
 }
 
-// refresh reads the file when it is not the one read last. One that cannot be read allows nothing.
-func (a *Approvals) refresh() {
-	now := stampOf(a.path)
-	if now == a.stamp {
+// load reads the file the first time. One that cannot be read allows nothing.
+func (a *Approvals) load() {
+	if a.loaded {
 		return
 	}
-	a.stamp, a.list, a.err = now, nil, nil
+	a.loaded = true
 	raw, err := os.ReadFile(a.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -141,7 +133,7 @@ func (a *Approvals) refresh() {
 		err = fmt.Errorf("version %d is not known", file.Version)
 	}
 	if err != nil {
-		a.err = fmt.Errorf("%s cannot be read (%w): correct it or delete it", a.path, err)
+		a.err = fmt.Errorf("%s cannot be read (%w): correct it or delete it, then restart the gateway", a.path, err)
 		return
 	}
 	for _, e := range file.Always {
@@ -150,14 +142,6 @@ func (a *Approvals) refresh() {
 			a.list = append(a.list, e)
 		}
 	}
-}
-
-func stampOf(path string) stamp {
-	info, err := os.Stat(path)
-	if err != nil {
-		return stamp{}
-	}
-	return stamp{exists: true, size: info.Size(), mod: info.ModTime()}
 }
 
 func approvalID(tool, subject string) string {

@@ -114,7 +114,7 @@ func (w *reachWalk) names(c simpleCommand, a access) string {
 	find := func(word string, a access) string {
 		for _, text := range pathsIn(word) {
 			for _, p := range w.places(text) {
-				if why := w.guarded(p, a); why != "" {
+				if why := w.closed(p, a); why != "" {
 					return reasonSecrets + ": " + shown(text) + " " + why
 				}
 			}
@@ -239,14 +239,14 @@ func (b *sandbox) followed(abs string) []string {
 	return out
 }
 
-// guarded says why an absolute path, which may be a pattern, is not covered by an earlier answer, or "".
-func (b *sandbox) guarded(abs string, a access) string {
+// closed says why an absolute path, which may be a pattern, is not covered by an earlier answer, or "".
+func (b *sandbox) closed(abs string, a access) string {
 	if at := strings.IndexAny(abs, "*?["); at >= 0 {
 		if dir := filepath.Dir(abs[:at] + "x"); b.neighbour(dir) || dir != b.home && b.amongNeighbours(dir) {
 			return "belongs to another agent or to the control plane"
 		}
 		for _, p := range b.matching(abs) {
-			if why := b.guarded(p, a); why != "" {
+			if why := b.closed(p, a); why != "" {
 				return why
 			}
 		}

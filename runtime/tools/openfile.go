@@ -64,7 +64,7 @@ func (s *Set) checkRegular(path string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file", path)
 	case s.sandbox.alias(info):
-		return errors.New(path + " is another name of a secret file of the agent's home")
+		return errors.New(path + " is another name of a secret file of an agent's home or of the control plane; copy it if it is yours")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // ownBox is a sandbox of one directory of the home: what the agent keeps there for itself is reached through tools of
 // its own, whatever the roots of the file tools are.
 func (s *Set) ownBox(dir string) *sandbox {
-	return &sandbox{roots: []string{dir}, home: s.sandbox.home, commandHome: s.sandbox.commandHome}
+	return &sandbox{roots: []string{dir}, home: s.sandbox.home, commandHome: s.sandbox.commandHome, guarded: s.sandbox.guarded}
 }
 
 // readOwn reads a text file of a box of at most most bytes. Links are followed inside the box only.

@@ -39,6 +39,9 @@ func (b *sandbox) protection(p place, a access) string {
 	}
 	rel, ok := below(b.home, abs)
 	if !ok {
+		if b.foreign(p) {
+			return "belongs to another agent or to the control plane"
+		}
 		return ""
 	}
 	first, rest, _ := strings.Cut(rel, "/")
@@ -67,15 +70,10 @@ func matchesAny(name string, patterns []string) bool {
 // under another name.
 var secretFiles = []string{".env", "auth.json", "state.db", "state.db-wal", "state.db-shm", "state.db-journal", ".managed"}
 
-// alias reports that info is one of the home's secret files under another
+// alias reports that info is a secret file of this or another home under another
 // name. It only asks for file information and opens nothing.
 func (b *sandbox) alias(info os.FileInfo) bool {
-	for _, name := range secretFiles {
-		if secret, err := os.Lstat(filepath.Join(b.home, name)); err == nil && os.SameFile(info, secret) {
-			return true
-		}
-	}
-	return false
+	return sameAsAny(info, b.home, secretFiles) || b.linked(info)
 }
 
 // admit resolves a path for an access and refuses protected places.

@@ -19,6 +19,8 @@ type sandbox struct {
 	// home is the profile's HERMES_HOME, free of symlinks; commandHome is the
 	// HOME of its commands, which is what "~" means.
 	home, commandHome string
+	// guarded are directories with the homes of other agents or the control plane, free of symlinks.
+	guarded []string
 }
 
 // place is a path inside a root.

@@ -197,12 +197,13 @@ func (q *search) named(start, rel string) bool {
 	return ok
 }
 
-// show words a path as the other file tools take it.
+// show words a path as the other file tools take it, on one line whatever its name holds, so that no name can pass for
+// another result.
 func (q *search) show(start place, rel string) string {
 	if start.root == q.set.sandbox.roots[0] {
-		return rel
+		return flat(rel)
 	}
-	return place{start.root, rel}.abs()
+	return flat(place{start.root, rel}.abs())
 }
 
 func (q *search) look(start place, rel string) error {

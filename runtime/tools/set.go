@@ -103,7 +103,7 @@ func prepare(c *Config) (sandbox, error) {
 	if c.Workspace, err = canonical("workspace", c.Workspace); err != nil {
 		return sandbox{}, err
 	}
-	box := sandbox{roots: []string{c.Workspace}, home: home, commandHome: filepath.Join(home, "home")}
+	box := sandbox{roots: []string{c.Workspace}, home: home, commandHome: filepath.Join(home, "home"), guarded: guardedRoots(c.Guarded)}
 	for i, r := range c.Roots {
 		root, err := canonical(fmt.Sprintf("roots[%d]", i), r)
 		if err != nil {

@@ -198,7 +198,7 @@ func TestT10ToolsetStates(t *testing.T) {
 	}
 }
 
-// A decision for always outlives the set, shows, can be revoked by the API or by hand, and is never given by a file
+// A decision for always outlives the set, shows, can be revoked, and is never given by a file
 // that cannot be read.
 func TestApprovalsForAlwaysAreKept(t *testing.T) {
 	home := t.TempDir()
@@ -248,6 +248,7 @@ func TestApprovalsForAlwaysAreKept(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}  \n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	s = open()
 	run(s)
 	if asked != 3 || readBack(t, path) != "{}  \n" {
 		t.Errorf("asked %d times; a file that cannot be read must allow nothing and stay: %q", asked, readBack(t, path))
@@ -256,10 +257,19 @@ func TestApprovalsForAlwaysAreKept(t *testing.T) {
 	if asked != 3 {
 		t.Error("a decision that could not be kept must hold for the session")
 	}
+	// What is written beside the gateway decides nothing, and goes with the next decision.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
+	s = open()
 	if list := s.Overview().Approvals; len(list) != 0 {
 		t.Errorf("after the file was removed: %+v", list)
+	}
+	if err := os.WriteFile(path, []byte(`{"version":1,"always":[{"tool":"terminal","subject":"true"},{"tool":"write_file"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(s)
+	if list := s.Overview().Approvals; asked != 4 || len(list) != 1 || strings.Contains(readBack(t, path), "write_file") {
+		t.Errorf("a file written by somebody else decides: asked %d times, %+v, %s", asked, list, readBack(t, path))
 	}
 }

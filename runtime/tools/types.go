@@ -92,6 +92,9 @@ type Config struct {
 	Workspace string
 	// Home is the profile's HERMES_HOME.
 	Home string
+	// Guarded are directories that hold the homes of other agents, or the control plane: the file tools use nothing below
+	// them but the own home, even when the workspace holds them.
+	Guarded []string
 	// Roots are further directories the file tools may use. Naming one is the
 	// consent to read it.
 	Roots []string

@@ -36,7 +36,7 @@ func (p *memoryProfiles) restart() {
 }
 
 // Open implements node.Profiles.
-func (p *memoryProfiles) Open(_ context.Context, paths home.Paths) error {
+func (p *memoryProfiles) Open(_ context.Context, paths home.Paths, _ *home.Declaration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.fail[paths.Name]; err != nil {

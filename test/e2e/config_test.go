@@ -105,7 +105,7 @@ func TestHandEditsAreShownAndForgiven(t *testing.T) {
 	AwaitReady(c, k, profile("one"))
 	config := filepath.Join(c.ProfileHome("one"), "config.yaml")
 	good := readFile(t, config)
-	writeFile(t, config, good+"toolsets: [nonsense]\n")
+	writeFile(t, config, good+"agent: {max_turns: -3}\n") // toolsets would be what is declared, whatever stands there
 	await(t, "a turn that meets the mistake", func() string {
 		if _, err := c.Turn("one", "", "hello"); code(err) != "config_invalid" {
 			return "got " + code(err)
