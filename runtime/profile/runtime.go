@@ -129,6 +129,8 @@ type Runtime struct {
 	crash    string
 	recovery clock.Timer
 	health   storeHealth
+	// storeAgain is when a store that failed is looked at again.
+	storeAgain storeAgain
 	// modelHealth is what the last turn showed of the model.
 	modelHealth modelHealth
 	// backups is the state of scheduled backups.
@@ -229,6 +231,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if r.recovery != nil {
 		r.recovery.Stop()
 	}
+	r.watchStore()
 	r.backups.stop()
 	r.retire(e)
 	r.mu.Unlock()
