@@ -61,7 +61,7 @@ func TestS115LockedStoreRecoversByItself(t *testing.T) {
 	fake := clocktesting.NewFakeClock(time.Now())
 	r := newRig(t, func(o *Options) { o.Clock = fake; o.StoreIdle = 24 * time.Hour })
 	r.mustSay("s", "one")
-	other, err := sql.Open("sqlite", "file:"+r.runtime.Paths().Store()+"?_txlock=immediate")
+	other, err := sql.Open("sqlite", "file:"+r.runtime.Paths().Store()+"?_txlock=immediate&_pragma=busy_timeout(5000)")
 	must(t, err)
 	defer other.Close()
 	tx, err := other.Begin()
