@@ -38,6 +38,9 @@ const (
 	KindModel Kind = "model_failed"
 )
 
+// DetailCompacting narrows KindModel: the request has to be made smaller, and somebody else is compacting the session.
+const DetailCompacting = "compacting"
+
 // ErrStopped is the cause of a turn ended by Loop.Stop.
 var ErrStopped = errors.New("stopped")
 
@@ -65,7 +68,7 @@ func (e *Error) Error() string {
 	switch {
 	case e.Err == nil:
 		return e.Cause()
-	case e.Kind == KindTooLong:
+	case e.Kind == KindTooLong, e.Detail == DetailCompacting:
 		return e.Cause() + ": " + e.Err.Error() // it says what to do, and ends with the model's own words
 	case errors.As(e.Err, &call) && call.Error() == call.Text():
 		return string(e.Kind) + ": " + call.Text() // the reason's name would mislead
