@@ -169,6 +169,9 @@ func approvalsOf(paths home.Paths, clk clock.PassiveClock) *tools.Approvals {
 	return tools.NewApprovals(filepath.Join(paths.Home, tools.ApprovalsFile), clk)
 }
 
+// EndLeftovers ends the background processes of an earlier gateway that outlived it.
+func (r *Runtime) EndLeftovers() { r.processes.EndLeftovers() }
+
 // Name of the profile.
 func (r *Runtime) Name() string { return r.o.Paths.Name }
 
