@@ -79,7 +79,6 @@ type noise struct {
 
 	mu      sync.Mutex
 	partial []byte
-	skip    bool // the rest of a line that was too long
 	lines   int
 	last    []string
 }
