@@ -52,7 +52,7 @@ const (
 	ReasonHomeInUse = "HomeInUse"
 	// ReasonStoreCorrupt means the session store is damaged; it was left as it is. Remedy: restore a backup or move the file away.
 	ReasonStoreCorrupt = "StoreCorrupt"
-	// ReasonStoreUnavailable means the session store cannot be opened. Remedy: see the message.
+	// ReasonStoreUnavailable means the session store cannot be opened or written. Remedy: see the message; a lock, a full disk or another process that is gone clears it within 30 s.
 	ReasonStoreUnavailable = "StoreUnavailable"
 	// ReasonRuntimeFailed means the profile's runtime crashed and is restarted with back-off. Remedy: see the message; the other profiles are not affected.
 	ReasonRuntimeFailed = "RuntimeFailed"

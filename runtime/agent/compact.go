@@ -69,8 +69,10 @@ type pass struct {
 	force bool
 	// asked is a person's own wish, which does not wait for a pause to be over either.
 	asked bool
-	// level tightens the plan: at 2 the head goes, at 3 the newest tool results are cut as well.
+	// level tightens the plan: at 2 the head goes.
 	level int
+	// last is the last attempt there is: the newest tool results, and messages without measure, are cut as well.
+	last bool
 	// focus is what the person wants to be kept in particular.
 	focus string
 }
@@ -129,7 +131,7 @@ func (r *run) replace(ctx context.Context, p pass, rows []store.Message, state s
 		state = next
 		summary = compaction.Summary(plan, body, compaction.WordsBudget(p.window))
 	}
-	next := plan.Generation(summary, p.level > 2)
+	next := plan.Generation(summary, p.last)
 	after := compaction.TotalTokens(next)
 	state = compaction.AfterPass(state, done.TokensBefore, after, r.c.Clock.Now())
 	if after >= done.TokensBefore {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,14 +227,20 @@ func TestLongTurn(t *testing.T) {
 	}
 }
 
-// TestNothingToReclaim: a message larger than the window ends in one clear error after a bounded number of requests, and
-// the person can go on in the same session.
+// TestNothingToReclaim: a model that refuses whatever is left ends in one clear error after a bounded number of
+// requests, and the person can go on in the same session.
 func TestNothingToReclaim(t *testing.T) {
 	for _, window := range []int64{0, 8_192} {
 		b := newBench(t)
 		b.model.Respond(small(8_192, chatter))
 		b.compacting(window)
 		b.mustSay("hello")
+		b.model.Respond(func(r fakemodel.Request) fakemodel.Turn {
+			if asksForSummary(r) {
+				return fakemodel.Text("## Goal\nto test")
+			}
+			return refuse(8_192)
+		})
 		_, err := b.say(strings.Repeat("endless ", 20_000))
 		e := kindOf(t, err)
 		if e.Kind != agent.KindTooLong || !strings.Contains(err.Error(), "begin a new session") || !strings.Contains(err.Error(), "maximum context length is 8192") {
@@ -242,8 +249,48 @@ func TestNothingToReclaim(t *testing.T) {
 		if n := len(b.model.Requests()); n > 9 {
 			t.Errorf("W=%d: %d requests", window, n)
 		}
+		b.model.Respond(small(8_192, chatter))
 		b.mustSay("shorter")
 		legal(t, b.lastRequest())
+	}
+}
+
+// TestOversizedMessage: a message, or a result, that no window has room for is cut for the model and stays whole in the
+// store; the session goes on, whether the window is known or not.
+func TestOversizedMessage(t *testing.T) {
+	huge := "begins " + strings.Repeat("endless ", 375_000) + "ends"
+	for name, c := range map[string]struct {
+		window  int64
+		refusal fakemodel.Turn
+	}{
+		"known window":   {20_000, refuse(20_000)},
+		"stated window":  {0, refuse(20_000)},
+		"unknown window": {0, fakemodel.Turn{Fault: fakemodel.Fault{Status: 413}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.model.Respond(func(r fakemodel.Request) fakemodel.Turn {
+				if tokensOf(r) > 20_000 {
+					return c.refusal
+				}
+				return small(20_000, chatter)(r)
+			})
+			b.compacting(c.window)
+			b.mustSay(huge)
+			if last := string(b.model.Requests()[len(b.model.Requests())-1].Body); !strings.Contains(last, "characters of this message were left out") ||
+				!strings.Contains(last, "begins endless") || !strings.Contains(last, "endless ends") {
+				t.Errorf("the model got %.200s", last)
+			}
+			rows, err := b.store.Messages(context.Background(), "s")
+			must(t, err)
+			if !slices.ContainsFunc(rows, func(m store.Message) bool { return m.Content == huge }) {
+				t.Error("the stored message was cut")
+			}
+			for i := range 3 {
+				b.mustSay(fmt.Sprint("shorter ", i))
+				legal(t, b.lastRequest())
+			}
+		})
 	}
 }
 
@@ -346,7 +393,7 @@ func TestLockedElsewhere(t *testing.T) {
 			break
 		}
 	}
-	if e := kindOf(t, err); e.Kind != agent.KindModel || !e.RetryAt.Equal(until) || b.count(agent.EventCompacted) != 0 {
+	if e := kindOf(t, err); e.Kind != agent.KindModel || !e.RetryAt.Equal(until) || !strings.Contains(err.Error(), "somebody else is doing until") || b.count(agent.EventCompacted) != 0 {
 		t.Errorf("%v, retry at %s, want %s", err, e.RetryAt, until)
 	}
 	if _, err := b.loop.Compress(context.Background(), "s", ""); kindOf(t, err).Kind != agent.KindBusy {

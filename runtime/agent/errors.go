@@ -39,6 +39,9 @@ const (
 	KindModel Kind = "model_failed"
 )
 
+// DetailCompacting narrows KindModel: the request has to be made smaller, and somebody else is compacting the session.
+const DetailCompacting = "compacting"
+
 // ErrStopped is the cause of a turn ended by Loop.Stop.
 var ErrStopped = errors.New("stopped")
 
@@ -66,7 +69,7 @@ func (e *Error) Error() string {
 	switch {
 	case e.Err == nil:
 		return e.Cause()
-	case e.Kind == KindTooLong:
+	case e.Kind == KindTooLong, e.Detail == DetailCompacting:
 		return e.Cause() + ": " + e.Err.Error() // it says what to do, and ends with the model's own words
 	case errors.As(e.Err, &call):
 		said := e.inWords()

@@ -83,18 +83,25 @@ func (r *run) shrink(ctx context.Context, level int, turn *Error, refused *llm.E
 		if w := r.window(ctx, 0); w > 0 {
 			window = min(window, w)
 		}
-		done, again, err := r.compact(ctx, pass{window: window >> (level - 1), force: true, level: level})
+		done, again, err := r.compact(ctx, r.forced(window, level))
 		switch {
 		case err != nil:
 			return level, err
 		case !again.IsZero():
-			turn.RetryAt = again
+			turn.RetryAt, turn.Detail = again, DetailCompacting
+			turn.Err = fmt.Errorf("the conversation has to be compacted first, which somebody else is doing until %s at the latest: try again then (%w)",
+				again.Format(time.TimeOnly), turn.Err)
 			return level, turn
 		case done.Done:
 			return level, nil
 		}
 	}
 	return level, tooLong(refused)
+}
+
+// forced is the attempt at a level to make a request fit that the model refuses or would refuse.
+func (r *run) forced(window int64, level int) pass {
+	return pass{window: window >> (level - 1), force: true, level: level, last: level > 2 || level == r.c.Compaction.Settings.MaxAttempts}
 }
 
 // tooLong says what a person can do when nothing is left to compact.
@@ -112,7 +119,7 @@ func (r *run) refit(ctx context.Context, window int64) ([]llm.Message, error) {
 		return injected(r.history, r.t.Inject), nil
 	}
 	for level := 1; level <= c.Settings.MaxAttempts && r.size.of(r.history, r.defs) >= c.Settings.ThresholdFor(window); level++ {
-		if _, _, err := r.compact(ctx, pass{window: window >> (level - 1), force: true, level: level}); err != nil {
+		if _, _, err := r.compact(ctx, r.forced(window, level)); err != nil {
 			return nil, err
 		}
 	}

@@ -113,6 +113,7 @@ func (p *profiles) checkStore(r *profile.Runtime) {
 		select {
 		case p.checks <- struct{}{}:
 			defer func() { <-p.checks }()
+			r.EndLeftovers()
 			r.CheckStore(p.ctx)
 		case <-p.ctx.Done():
 		}

@@ -25,7 +25,7 @@ func (c *Client) readStream(body io.Reader, w *watchdog, emit func(Delta)) (Resp
 		case errors.Is(err, io.EOF):
 			return a.response(false)
 		case errors.Is(err, sse.ErrTooLarge):
-			return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "an event of the answer is larger than %d bytes", maxEvent)
+			return Response{}, oversized(host, "an event of the answer is larger than %d bytes", maxEvent)
 		case err != nil:
 			if a.finished() {
 				return a.response(false) // only the epilogue is missing
@@ -58,7 +58,7 @@ func (c *Client) readWhole(body io.Reader, emit func(Delta)) (Response, error) {
 		return Response{}, err
 	}
 	if len(b) > maxAnswer {
-		return Response{}, newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
+		return Response{}, oversized(host, "the answer is larger than %d bytes", maxAnswer)
 	}
 	a := c.o.Route.wire().answer(host)
 	if err := a.whole(b, emit); err != nil {
@@ -74,11 +74,17 @@ func (c *Client) readWhole(body io.Reader, emit func(Delta)) (Response, error) {
 func tooLarge(a answer, host string) error {
 	switch bytes, calls := a.size(); {
 	case bytes > maxAnswer:
-		return newError(ReasonServerError, CodeResponseTooLarge, host, "the answer is larger than %d bytes", maxAnswer)
+		return oversized(host, "the answer is larger than %d bytes", maxAnswer)
 	case calls > maxCalls:
-		return newError(ReasonServerError, CodeResponseTooLarge, host, "the answer calls more than %d tools at once", maxCalls)
+		return oversized(host, "the answer calls more than %d tools at once", maxCalls)
 	}
 	return nil
+}
+
+// oversized is the error of an answer without end. It was paid for and the model would give it again, so that only
+// another model is worth asking.
+func oversized(host, format string, limit int) *Error {
+	return newError(ReasonIncomplete, CodeResponseTooLarge, host, format+": ask for less at once, or give the profile another model", limit)
 }
 
 // bodyError is an error object inside an answer whose status said that all is well.

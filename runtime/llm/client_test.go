@@ -193,7 +193,7 @@ func testFaults(t *testing.T, url func(*fakemodel.Server) string) {
 		{"overload in stream", fakemodel.Fault{StreamError: true, Code: "overloaded_error", Type: "overloaded_error"}, llm.ReasonOverloaded, "overloaded_error", "had an error"},
 		{"byte by byte and cut", fakemodel.Fault{ByteByByte: true, TruncateAfter: 900}, llm.ReasonTimeout, llm.CodeStreamTruncated, "cut off"},
 		{"L9 keepalives only", fakemodel.Fault{KeepaliveOnly: true}, llm.ReasonTimeout, llm.CodeKeepaliveOnly, "only keepalives"},
-		{"huge event", fakemodel.Fault{HugeBody: true}, llm.ReasonServerError, llm.CodeResponseTooLarge, "larger than"},
+		{"huge event", fakemodel.Fault{HugeBody: true}, llm.ReasonIncomplete, llm.CodeResponseTooLarge, "larger than"},
 		{"web page", fakemodel.Fault{ContentType: "text/html"}, llm.ReasonFormat, llm.CodeNotAnAPI, "check that the base URL"},
 		{"redirect", fakemodel.Fault{RedirectTo: "https://evil.example/v1?x=secret"}, llm.ReasonFormat, llm.CodeRedirect, "redirects to https://evil.example, which is not followed"},
 		{"503", fakemodel.Fault{Status: 503, Type: "api_error"}, llm.ReasonOverloaded, "api_error", "Service Unavailable"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"hermes.dev/hermes/runtime/llm"
 	"hermes.dev/hermes/test/fakemodel"
@@ -61,6 +62,34 @@ func TestTooManyCallsAreNoAnswer(t *testing.T) {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Code != llm.CodeResponseTooLarge || !strings.Contains(e.Message, "more than 512 tools") {
 		t.Errorf("513 calls: %v", err)
+	}
+}
+
+// TestAnswersWithoutEndAreNotPaidForTwice: too many calls, endless thought and an endless event fail the call at the
+// first attempt, with what to do.
+func TestAnswersWithoutEndAreNotPaidForTwice(t *testing.T) {
+	calls := make([]fakemodel.ToolCall, 513)
+	for i := range calls {
+		calls[i] = fakemodel.ToolCall{ID: fmt.Sprintf("c%d", i), Name: "list_dir", Arguments: "{}"}
+	}
+	for name, turn := range map[string]fakemodel.Turn{
+		"calls":    fakemodel.Calls(calls...),
+		"thoughts": {Reasoning: strings.Repeat("hmm ", 9<<20), ChunkSize: 1 << 20},
+		"event":    {Fault: fakemodel.Fault{HugeBody: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server(t)
+			s.Respond(func(fakemodel.Request) fakemodel.Turn { return turn })
+			policy := llm.Policy{MaxRetries: 3, MaxWait: time.Second, Base: time.Millisecond, Cap: time.Millisecond}
+			_, err := client(t, s.URL(), llm.Options{Keys: llm.StaticKeys("k"), Policy: policy}).Stream(context.Background(), ask("hi"), nil)
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Code != llm.CodeResponseTooLarge || e.RepeatHelps() || !strings.Contains(e.Message, "ask for less") {
+				t.Errorf("got %v", err)
+			}
+			if n := len(s.Requests()); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
 	}
 }
 

@@ -46,7 +46,7 @@ const (
 	ReasonProviderPolicy Reason = "provider_policy_blocked"
 	// ReasonContentPolicy is a safety filter that refused the request or the answer.
 	ReasonContentPolicy Reason = "content_policy_blocked"
-	// ReasonIncomplete is an answer with reasoning only, neither text nor a tool call.
+	// ReasonIncomplete is an answer with reasoning only, neither text nor a tool call, or one without end.
 	ReasonIncomplete Reason = "incomplete_response"
 	// ReasonFormat is a request the server refuses as invalid, or an endpoint that is not a chat completions API.
 	ReasonFormat Reason = "format_error"

@@ -52,6 +52,9 @@ func TestCompress(t *testing.T) {
 	if _, err := r.client.Compress(ctx(t), "alice", "none", ""); apiError(t, err).Code != "session_not_found" {
 		t.Error(err)
 	}
+	r.model.Respond(func(fakemodel.Request) fakemodel.Turn { // whatever is left is too much
+		return fakemodel.Turn{Fault: fakemodel.Fault{Status: 400, Code: "context_length_exceeded"}}
+	})
 	_, err = r.client.Complete(ctx(t), say(id, strings.Repeat("endless ", 10_000)))
 	if e := apiError(t, err); e.Status != 413 || e.Code != "conversation_too_long" || !strings.Contains(e.Message, "begin a new session") {
 		t.Errorf("%+v", e)

@@ -3,8 +3,6 @@ package localapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -60,7 +58,9 @@ type HandlerConfig struct {
 	Metrics prometheus.Gatherer
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
-	Log   logr.Logger
+	// BodyPatience is how long a client may take to send a body; 0 means 30 s.
+	BodyPatience time.Duration
+	Log          logr.Logger
 }
 
 // NewHandler returns the API of a backend.
@@ -89,7 +89,7 @@ func NewHandler(c HandlerConfig) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, notFound("unknown_path", "%s %s is not part of this API", r.Method, r.URL.Path))
 	})
-	return mux
+	return boundBody(mux, c.BodyPatience)
 }
 
 func (h *handler) withProfile(next func(http.ResponseWriter, *http.Request, Profile)) http.HandlerFunc {
@@ -129,42 +129,6 @@ func (h *handler) models(w http.ResponseWriter, _ *http.Request) {
 
 func (h *handler) interrupt(w http.ResponseWriter, r *http.Request, p Profile) {
 	writeJSON(w, http.StatusOK, map[string]bool{"interrupted": p.Stop(r.PathValue("session"))})
-}
-
-// bodyPatience is how long a client may take to send a body.
-const bodyPatience = 30 * time.Second
-
-func decode(w http.ResponseWriter, r *http.Request, into any) *Error {
-	// The deadline is the connection's, so it has to go once the body is there. A writer without deadlines has none.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyPatience))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequestBytes))
-	err := body.Decode(into)
-	if err == nil {
-		err = atEnd(body)
-	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &tooLarge):
-		return &Error{Status: http.StatusRequestEntityTooLarge, Type: "invalid_request_error", Code: "too_large", Message: "the request is larger than 8 MiB"}
-	default:
-		return badRequest("the request is not the JSON it should be: %v", err)
-	}
-}
-
-// atEnd reads what follows the one value. A client that goes away is noticed only once all of its body was read.
-func atEnd(d *json.Decoder) error {
-	_, err := d.Token()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err == nil:
-		return errors.New("something follows the first value")
-	}
-	return err
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -35,7 +35,9 @@ type Config struct {
 	Metrics prometheus.Gatherer
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
-	Log   logr.Logger
+	// BodyPatience is how long a client may take to send a body; 0 means 30 s.
+	BodyPatience time.Duration
+	Log          logr.Logger
 }
 
 // Server serves the API on a unix socket that only this user can reach.
@@ -61,7 +63,7 @@ func Serve(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("API socket: %w", err)
 	}
-	handler := NewHandler(HandlerConfig{Backend: c.Backend, Metrics: c.Metrics, Clock: c.Clock, Log: c.Log})
+	handler := NewHandler(HandlerConfig{Backend: c.Backend, Metrics: c.Metrics, Clock: c.Clock, BodyPatience: c.BodyPatience, Log: c.Log})
 	s := &Server{
 		socket: socket, done: make(chan error, 1),
 		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: errorLog(c.Log)},

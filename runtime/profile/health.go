@@ -148,6 +148,7 @@ func (r *Runtime) noteStore(ctx context.Context, err error) {
 	}
 	news := fmt.Sprint(r.health.err) != fmt.Sprint(now.err) || !r.health.stats.Equal(now.stats)
 	r.health = now
+	r.watchStore()
 	r.mu.Unlock()
 	if news {
 		r.o.Changed()

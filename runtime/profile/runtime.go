@@ -134,6 +134,8 @@ type Runtime struct {
 	crash    string
 	recovery clock.Timer
 	health   storeHealth
+	// storeAgain is when a store that failed is looked at again.
+	storeAgain storeAgain
 	// modelHealth is what the last turn showed of the model.
 	modelHealth modelHealth
 	// verdictKnown says that what an earlier run knew of the model has been read, or is no longer true; verdictKept that
@@ -176,6 +178,9 @@ func Open(o Options) *Runtime {
 func approvalsOf(paths home.Paths, clk clock.PassiveClock) *tools.Approvals {
 	return tools.NewApprovals(filepath.Join(paths.Home, tools.ApprovalsFile), clk)
 }
+
+// EndLeftovers ends the background processes of an earlier gateway that outlived it.
+func (r *Runtime) EndLeftovers() { r.processes.EndLeftovers() }
 
 // Name of the profile.
 func (r *Runtime) Name() string { return r.o.Paths.Name }
@@ -249,6 +254,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	if r.recovery != nil {
 		r.recovery.Stop()
 	}
+	r.watchStore()
 	r.backups.stop()
 	r.retire(e)
 	r.mu.Unlock()

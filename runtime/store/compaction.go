@@ -108,14 +108,14 @@ func (c Compaction) mayReplace(ctx context.Context, q *db.Queries) error {
 }
 
 // LockCompaction takes the session's compaction lock for holder until ttl is over, or extends it. It never waits: held
-// false is another holder's lock, which ends at until. A lock that has expired is taken over, so that a crash keeps a
-// session from being compacted for ttl at most.
+// false is another holder's lock, which ends at until. A lock that has expired is taken over; one that a crash left is
+// dropped when the store is opened.
 func (s *Store) LockCompaction(ctx context.Context, sessionID, holder string, ttl time.Duration) (held bool, until time.Time, err error) {
 	if holder == "" || ttl <= 0 {
 		return false, time.Time{}, errors.New("compaction lock: holder and ttl must be set")
 	}
 	now := s.clock.Now()
-	err = s.write(ctx, RoutineBudget, func(ctx context.Context, q *db.Queries) error {
+	err = s.write(ctx, TranscriptBudget, func(ctx context.Context, q *db.Queries) error {
 		n, err := q.TakeCompressionLock(ctx, db.TakeCompressionLockParams{
 			SessionID: sessionID, Holder: holder, Now: epoch(now), ExpiresAt: epoch(now.Add(ttl)),
 		})
@@ -159,7 +159,7 @@ func (s *Store) CompactionState(ctx context.Context, sessionID string) (state Co
 
 // SetCompactionState records it without a compaction. Errors: ErrNoSession.
 func (s *Store) SetCompactionState(ctx context.Context, sessionID string, state CompactionState) error {
-	return s.write(ctx, RoutineBudget, func(ctx context.Context, q *db.Queries) error {
+	return s.write(ctx, TranscriptBudget, func(ctx context.Context, q *db.Queries) error {
 		return setCompactionState(ctx, q, sessionID, state)
 	})
 }

@@ -7,9 +7,10 @@ import "time"
 //
 // Implements S-110 and S-113.
 const (
-	// RoutineBudget is for writes such as titles, usage and session rows.
+	// RoutineBudget is for writes that a turn can do without, such as titles and usage, and for upkeep.
 	RoutineBudget = 20 * time.Second
-	// TranscriptBudget is for messages, which nobody can produce again.
+	// TranscriptBudget is for messages, which nobody can produce again, and for every other write that a turn ends
+	// with when it fails: the session row it begins with, its prompt, what is said to it while it runs, its compaction.
 	TranscriptBudget = 60 * time.Second
 	// ActivityBudget is for activity and heartbeat writes, which the next one replaces.
 	ActivityBudget = 500 * time.Millisecond

@@ -72,7 +72,7 @@ func (s *Store) EnsureSession(ctx context.Context, session Session) (stored Sess
 	if session.LastActivityAt.IsZero() {
 		session.LastActivityAt = session.StartedAt
 	}
-	err = s.write(ctx, RoutineBudget, func(ctx context.Context, q *db.Queries) error {
+	err = s.write(ctx, TranscriptBudget, func(ctx context.Context, q *db.Queries) error {
 		params := session.insertParams()
 		if session.SystemPrompt != "" {
 			hash, err := storePrompt(ctx, q, session.SystemPrompt)
@@ -154,7 +154,7 @@ func (s *Store) ReopenSession(ctx context.Context, id string) error {
 
 // SetSystemPrompt records the prompt a session runs with. Equal prompts share one row.
 func (s *Store) SetSystemPrompt(ctx context.Context, id, prompt string) error {
-	return s.update(ctx, RoutineBudget, id, func(ctx context.Context, q *db.Queries) (int64, error) {
+	return s.update(ctx, TranscriptBudget, id, func(ctx context.Context, q *db.Queries) (int64, error) {
 		hash, err := storePrompt(ctx, q, prompt)
 		if err != nil {
 			return 0, err

@@ -34,7 +34,7 @@ func (s *Store) PendingSteer(ctx context.Context, sessionID string) (text string
 
 // SetPendingSteer replaces it; "" forgets it.
 func (s *Store) SetPendingSteer(ctx context.Context, sessionID, text string) error {
-	return s.write(ctx, RoutineBudget, func(ctx context.Context, q *db.Queries) error {
+	return s.write(ctx, TranscriptBudget, func(ctx context.Context, q *db.Queries) error {
 		if text == "" {
 			return q.DropPendingSteer(ctx, steerKey(sessionID))
 		}

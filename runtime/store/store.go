@@ -202,6 +202,9 @@ func (s *Store) connect(o Options) error {
 // bringUp makes the file one of this schema.
 func (s *Store) bringUp(ctx context.Context) error {
 	err := s.reconcileSchema(ctx)
+	if err == nil && !s.readOnly {
+		err = s.dropDeadLocks(ctx)
+	}
 	if err == nil {
 		return nil
 	}

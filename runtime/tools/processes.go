@@ -32,8 +32,8 @@ const (
 	ProcessExited   ProcessState = "exited"
 	// ProcessKilled was ended by the agent, or with its profile.
 	ProcessKilled ProcessState = "killed"
-	// ProcessLost was running when an earlier run of the gateway ended. Nothing of it is taken over: its number may
-	// belong to another process by now.
+	// ProcessLost was running when an earlier run of the gateway ended. Nothing of it is taken over; what of it still
+	// runs is ended.
 	ProcessLost ProcessState = "lost"
 	// ProcessFailed could not be started.
 	ProcessFailed ProcessState = "failed"
@@ -46,6 +46,11 @@ type ProcessInfo struct {
 	Command string       `json:"command"`
 	State   ProcessState `json:"state"`
 	PID     int          `json:"pid,omitempty"`
+	// Birth tells PID from a later process of that number; Owner and OwnerBirth are the gateway's process. A birth is
+	// empty where the kernel does not tell it.
+	Birth      string `json:"birth,omitempty"`
+	Owner      int    `json:"owner,omitempty"`
+	OwnerBirth string `json:"owner_birth,omitempty"`
 	// RunID is the run of the gateway that started it.
 	RunID     string    `json:"run_id"`
 	StartedAt time.Time `json:"started_at"`
@@ -165,7 +170,10 @@ func (p *Processes) start(session string, c command, log *processLog) (ProcessIn
 	}
 	started := make(chan struct{})
 	c.started = func(pid int) {
-		p.update(m, func(i *ProcessInfo) { i.State, i.PID = ProcessRunning, pid })
+		p.update(m, func(i *ProcessInfo) {
+			i.State, i.PID, i.Birth = ProcessRunning, pid, birthOf(pid)
+			i.Owner, i.OwnerBirth = os.Getpid(), birthOf(os.Getpid())
+		})
 		close(started)
 	}
 	go p.run(ctx, m, c)

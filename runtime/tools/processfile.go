@@ -17,8 +17,8 @@ type processesFile struct {
 	Processes []ProcessInfo `json:"processes"`
 }
 
-// load reads what earlier runs have left, once; p.mu is held. What was running then is lost: the process that has its
-// number now may be another one, so nothing is taken over and nothing is ended. A file that cannot be read is as if
+// load reads what earlier runs have left, once; p.mu is held. What was running then is lost, and is ended when it outlived
+// its gateway: whatever has its number now is touched only when it was born as the record says. A file that cannot be read is as if
 // there were none: it only tells what was.
 func (p *Processes) load() {
 	if p.loaded || p.o.Path == "" {
@@ -41,6 +41,9 @@ func (p *Processes) load() {
 		if info.active() {
 			info.State, info.EndedAt = ProcessLost, p.o.Clock.Now().UTC()
 			info.Detail = "the gateway stopped while it ran; what became of it, and its output, is unknown"
+			if p.endLeftover(info) {
+				info.Detail = "the gateway stopped while it ran; it was ended when the next one started, and its output is unknown"
+			}
 		}
 		done := make(chan struct{})
 		close(done)

@@ -14,7 +14,8 @@ const displayNotice = "notice"
 const bridge = "[An earlier part of this conversation was summarised.]"
 
 // Generation is the new rows of the session: what the plan keeps, and summary for what it replaces; nil keeps those
-// rows as well. lastResort also cuts the newest tool results. It changes none of the plan's rows.
+// rows as well. lastResort also cuts the newest tool results and messages that no window has room for. It changes none of
+// the plan's rows.
 func (p Plan) Generation(summary *store.Message, lastResort bool) []store.Message {
 	head, anchors, tail := slices.Clone(p.Head), slices.Clone(p.Anchors), slices.Clone(p.Tail)
 	ceiling := p.settings.SoftCeiling(p.window)
@@ -26,9 +27,12 @@ func (p Plan) Generation(summary *store.Message, lastResort bool) []store.Messag
 	demote(tail, ceiling)
 	if lastResort {
 		clipNewest(tail, ceiling)
+		for _, part := range [][]store.Message{head, anchors, tail} {
+			clipSaid(part, p.window)
+		}
 	}
 	if summary == nil {
-		return p.inOrder(head, tail)
+		return p.inOrder(head, anchors, tail)
 	}
 	out := slices.Clone(head)
 	out = seam(out, *summary)
@@ -42,8 +46,8 @@ func (p Plan) Generation(summary *store.Message, lastResort bool) []store.Messag
 }
 
 // inOrder puts back what a plan without a summary does not replace.
-func (p Plan) inOrder(head, tail []store.Message) []store.Message {
-	between := append(slices.Clone(p.Replace), p.Anchors...)
+func (p Plan) inOrder(head, anchors, tail []store.Message) []store.Message {
+	between := append(slices.Clone(p.Replace), anchors...)
 	slices.SortStableFunc(between, func(a, b store.Message) int { return int(a.ID - b.ID) })
 	return slices.Concat(head, between, tail)
 }

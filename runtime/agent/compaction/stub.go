@@ -15,6 +15,8 @@ const (
 	stubOver     = 1_500
 	// clipTo is how much of a result is left at each end when nothing else helps, in characters.
 	clipTo = 600
+	// saidMost is how much of a message is left at the very most when it has to be cut, in characters.
+	saidMost = 32_000
 )
 
 // stub puts a recovery stub in place of a tool result in what the model gets. People still see the result.
@@ -78,6 +80,25 @@ func clipNewest(rows []store.Message, ceiling int64) {
 			rows[i] = clip(rows[i])
 			total += Tokens(rows[i])
 		}
+	}
+}
+
+// clipSaid cuts what was said in one message, and is larger than a whole window, to its ends: such a message would keep
+// the session from ever being answered again. window is in tokens, 0 is unknown; a character is a token at most. What
+// was cut before is cut again when it is too large still.
+func clipSaid(rows []store.Message, window int64) {
+	keep := int64(saidMost)
+	if window > 0 {
+		keep = min(keep, max(window, 2*clipTo))
+	}
+	for i, r := range rows {
+		if r.Role != llm.RoleUser || r.CompressedSummary || Tokens(r) <= keep {
+			continue
+		}
+		text := sent(r)
+		rows[i].APIContent = fmt.Sprintf("%s\n[%d characters of this message were left out here: it is too large for the model's window. "+
+			"Say so, and ask for the part that is needed]\n%s",
+			firstRunes(text, int(keep/2)), utf8.RuneCountInString(r.Content)-int(keep), lastRunes(text, int(keep/2)))
 	}
 }
 

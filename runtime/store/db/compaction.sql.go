@@ -37,6 +37,17 @@ func (q *Queries) ActiveMessageIDs(ctx context.Context, sessionID string) ([]int
 	return items, nil
 }
 
+const CountLocks = `-- name: CountLocks :one
+SELECT (SELECT COUNT(*) FROM compression_locks) + (SELECT COUNT(*) FROM session_turn_leases) AS locks
+`
+
+func (q *Queries) CountLocks(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, CountLocks)
+	var locks int64
+	err := row.Scan(&locks)
+	return locks, err
+}
+
 const DropCompressionLock = `-- name: DropCompressionLock :execrows
 DELETE FROM compression_locks WHERE session_id = ? AND holder = ?
 `
@@ -52,6 +63,24 @@ func (q *Queries) DropCompressionLock(ctx context.Context, arg DropCompressionLo
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const DropCompressionLocks = `-- name: DropCompressionLocks :exec
+DELETE FROM compression_locks
+`
+
+func (q *Queries) DropCompressionLocks(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, DropCompressionLocks)
+	return err
+}
+
+const DropTurnLeases = `-- name: DropTurnLeases :exec
+DELETE FROM session_turn_leases
+`
+
+func (q *Queries) DropTurnLeases(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, DropTurnLeases)
+	return err
 }
 
 const GetCompactionState = `-- name: GetCompactionState :one

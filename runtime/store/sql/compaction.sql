@@ -27,3 +27,12 @@ SELECT * FROM compression_locks WHERE session_id = ?;
 
 -- name: DropCompressionLock :execrows
 DELETE FROM compression_locks WHERE session_id = ? AND holder = ?;
+
+-- name: CountLocks :one
+SELECT (SELECT COUNT(*) FROM compression_locks) + (SELECT COUNT(*) FROM session_turn_leases) AS locks;
+
+-- name: DropCompressionLocks :exec
+DELETE FROM compression_locks;
+
+-- name: DropTurnLeases :exec
+DELETE FROM session_turn_leases;

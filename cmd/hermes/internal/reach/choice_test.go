@@ -192,6 +192,7 @@ func TestChooseReady(t *testing.T) {
 		"and what to do":     {missing, running, "", "kind: Secret, metadata: {name: anthropic}, stringData: {API_KEY: "},
 		"model refused":      {profile(metav1.ConditionFalse, "ModelRefused", "401", ""), running, "/s", ""},
 		"model is away":      {profile(metav1.ConditionFalse, "ModelUnreachable", "x", ""), running, "/s", ""},
+		"store was locked":   {profile(metav1.ConditionFalse, "StoreUnavailable", "x", ""), running, "/s", ""},
 		"not looked at":      {profile("", "", "", ""), running, "", "nothing has looked at it yet"},
 		"suspended":          {suspended, running, "", "spec.suspended"},
 		"no gateway":         {profile(metav1.ConditionTrue, "Ready", "", "none"), running, "", "hermes status gateway/none"},

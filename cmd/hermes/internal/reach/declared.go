@@ -133,7 +133,8 @@ func checkReady(s statusview.Snapshot, name string, now time.Time) error {
 		case statusview.Suspended:
 			return fmt.Errorf("profile %s is suspended: set spec.suspended to false", name)
 		}
-		if row.Reason == v1alpha1.ReasonModelRefused || row.Reason == v1alpha1.ReasonModelUnreachable {
+		switch row.Reason {
+		case v1alpha1.ReasonModelRefused, v1alpha1.ReasonModelUnreachable, v1alpha1.ReasonStoreUnavailable:
 			return nil // said of the last turn: the next one may succeed, and only that shows it
 		}
 		text := strings.TrimSuffix(fmt.Sprintf("profile %s is not ready: %s → %s", name, row.State, row.Remedy), " → ")
