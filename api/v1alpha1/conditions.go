@@ -16,7 +16,7 @@ const (
 	ConditionHomeRendered = "HomeRendered"
 	// ConditionServed says whether a gateway has the Profile open with the current home. Reported by the gateway.
 	ConditionServed = "Served"
-	// MessageServed is the message of Served when there is nothing to add to it; another one is worth showing.
+	// MessageServed begins the message of a true Served, where " in HOME" may follow; what comes after that is worth showing.
 	MessageServed = "open"
 	// ConditionBackedUp says whether a Profile with spec.backup has the copies it declares. Reported by the gateway.
 	ConditionBackedUp = "BackedUp"

@@ -42,7 +42,7 @@ func (r *Runtime) Health() Health {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := Health{Message: "open in " + r.o.Paths.Home, Store: r.health.stats, Backup: r.backups.health}
+	h := Health{Message: v1alpha1.MessageServed + " in " + r.o.Paths.Home, Store: r.health.stats, Backup: r.backups.health}
 	switch {
 	case r.breaker.open(r.o.Clock.Now()):
 		h.Reason = v1alpha1.ReasonRuntimeFailed

@@ -115,10 +115,14 @@ func backupFailed(p *v1alpha1.Profile) string {
 // standsIn is what a gateway says of a profile that it serves, beyond that it does: why a fallback answers.
 func standsIn(p *v1alpha1.Profile) string {
 	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionServed)
-	if c == nil || c.Status != metav1.ConditionTrue || c.Message == v1alpha1.MessageServed {
+	if c == nil || c.Status != metav1.ConditionTrue {
 		return ""
 	}
-	return c.Message
+	more := strings.TrimPrefix(c.Message, v1alpha1.MessageServed)
+	if p.Status.Gateway != nil {
+		more = strings.TrimPrefix(more, " in "+p.Status.Gateway.Home)
+	}
+	return strings.TrimLeft(more, " ;,:·")
 }
 
 // scheduleAt names the Schedule of a profile that is due at a time.

@@ -296,3 +296,20 @@ func TestGatewayCountsTheProfilesThatSayTheyAreServed(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A profile that answers as declared says nothing of being served; what a gateway adds to it is shown.
+func TestWhatAGatewayAdds(t *testing.T) {
+	for message, want := range map[string]string{
+		"open": "", "open in /h": "",
+		"open in /h; answering with b because a failed": "answering with b because a failed",
+		"open; skill x is not there":                    "skill x is not there",
+	} {
+		p := v1alpha1.Profile{Status: v1alpha1.ProfileStatus{
+			Gateway:    &v1alpha1.ProfileGatewayStatus{Home: "/h"},
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionServed, Status: metav1.ConditionTrue, Message: message}},
+		}}
+		if got := standsIn(&p); got != want {
+			t.Errorf("%q shows %q, want %q", message, got, want)
+		}
+	}
+}
