@@ -27,7 +27,8 @@ func lstat(path string) bool {
 // of its own; a turn opens it again with everything in it.
 func TestStoreOpensLazily(t *testing.T) {
 	fake := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	r := newRig(t, func(o *Options) { o.Clock = fake; o.StoreIdle = time.Minute })
+	// The demo asks for no title after a turn: that use of the store would begin the idle time at any moment.
+	r := openRig(t, nil, t.TempDir(), "alice", profilehome.Demo(), func(o *Options) { o.Clock = fake; o.StoreIdle = time.Minute })
 	r.runtime.CheckStore(ctx(t))
 	if r.runtime.store.isOpen() || lstat(r.runtime.Paths().Store()) {
 		t.Fatal("opening or checking a profile made a store")
