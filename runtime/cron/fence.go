@@ -18,7 +18,7 @@ func (s *Store) fence(ctx context.Context, id string) (release func(), err error
 		return nil, fmt.Errorf("fence of job %s: %w", id, err)
 	}
 	name := uuid.NewSHA1(uuid.NameSpaceOID, []byte("hermes-cron-job:"+id))
-	release, err = fileLock(ctx, s.path(".fire-"+name.String()+".lock"), s.options.LockPatience)
+	release, err = fileLock(ctx, s.inDir(".fire-"+name.String()+".lock"), s.options.LockPatience)
 	if err != nil {
 		return nil, fmt.Errorf("fence of job %s: %w", id, err)
 	}

@@ -83,7 +83,7 @@ func (f *fixture) write(t testing.TB, content string) {
 	if err := makeDir(f.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(f.path(jobsFile), []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(f.inDir(jobsFile), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -51,7 +51,7 @@ func (s *Store) mark(failure error) error {
 		text := failure.Error()
 		return errors.Join(err, s.writeMarker(tickErrorFile, now+"\n"+text[:min(len(text), maxMarkerLength)]))
 	}
-	if gone := os.Remove(s.path(tickErrorFile)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+	if gone := os.Remove(s.inDir(tickErrorFile)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 		err = errors.Join(err, gone)
 	}
 	return errors.Join(err, s.writeMarker(successFile, now))
@@ -68,18 +68,18 @@ func (s *Store) heartbeat() error {
 // writeMarker replaces a marker without flushing it: it is rewritten every cycle, and after a power cut a stale one says
 // the truth.
 func (s *Store) writeMarker(name, content string) error {
-	temporary := s.path("." + name + ".tmp")
+	temporary := s.inDir("." + name + ".tmp")
 	if err := os.WriteFile(temporary, []byte(content), fileMode); err != nil {
 		return fmt.Errorf("marker: %w", err)
 	}
-	if err := os.Rename(temporary, s.path(name)); err != nil {
+	if err := os.Rename(temporary, s.inDir(name)); err != nil {
 		return fmt.Errorf("marker: %w", err)
 	}
 	return nil
 }
 
 func (s *Store) readMarker(name string) string {
-	content, err := os.ReadFile(s.path(name))
+	content, err := os.ReadFile(s.inDir(name))
 	if err != nil {
 		return ""
 	}

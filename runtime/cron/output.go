@@ -21,7 +21,7 @@ func (s *Store) WriteOutput(id string, at time.Time, content string) (string, er
 	if !safeID.MatchString(id) {
 		return "", fmt.Errorf("write output: %q is no job id", id)
 	}
-	dir := s.path("output")
+	dir := s.inDir("output")
 	for _, d := range []string{s.dir, dir, filepath.Join(dir, id)} {
 		if err := makeDir(d); err != nil {
 			return "", fmt.Errorf("write output: %w", err)
@@ -48,7 +48,7 @@ func (s *Store) Outputs(id string) ([]string, error) {
 	if !safeID.MatchString(id) {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
-	dir := filepath.Join(s.path("output"), id)
+	dir := filepath.Join(s.inDir("output"), id)
 	names, err := outputNames(dir)
 	for i, name := range names {
 		names[i] = filepath.Join(dir, name)

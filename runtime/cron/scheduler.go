@@ -107,7 +107,7 @@ func (c *Scheduler) Tick(ctx context.Context) (int, error) {
 	if _, err := os.Stat(c.store.dir); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // no job was ever made
 	}
-	release, err := fileLock(ctx, c.store.path(".tick.lock"), 0)
+	release, err := fileLock(ctx, c.store.inDir(".tick.lock"), 0)
 	if errors.Is(err, errContended) {
 		return 0, nil
 	}

@@ -429,7 +429,7 @@ func TestLostClaimCutsOffAndIsGivenFreeT166(t *testing.T) {
 	if got := f.job(t, job.ID); got.LastError == "" {
 		t.Error("T-166: the job says nothing")
 	}
-	if _, err := os.Stat(f.path("forced_releases.jsonl")); err != nil {
+	if _, err := os.Stat(f.inDir("forced_releases.jsonl")); err != nil {
 		t.Error(err)
 	}
 	close(end)

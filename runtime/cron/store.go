@@ -77,7 +77,7 @@ func (s *Store) Close() error { return s.ledger.close() }
 // Dir returns the directory that holds the store.
 func (s *Store) Dir() string { return s.dir }
 
-func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
+func (s *Store) inDir(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *Store) now() time.Time { return s.options.Clock.Now() }
 
@@ -139,7 +139,7 @@ func (s *Store) update(ctx context.Context, change func(*tx) error) error {
 	if err := makeDir(s.dir); err != nil {
 		return fmt.Errorf("cron store: %w", err)
 	}
-	release, err := fileLock(ctx, s.path(".jobs.lock"), s.options.LockPatience)
+	release, err := fileLock(ctx, s.inDir(".jobs.lock"), s.options.LockPatience)
 	switch {
 	case err == nil:
 		defer release()
@@ -164,14 +164,14 @@ func (s *Store) update(ctx context.Context, change func(*tx) error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w, %d times in a row: another program writes it without the lock", s.path(jobsFile), errMoved, saveRounds)
+	return fmt.Errorf("%s: %w, %d times in a row: another program writes it without the lock", s.inDir(jobsFile), errMoved, saveRounds)
 }
 
 const jobsFile = "jobs.json"
 
 // load brings the cache up to date with the file. It costs one stat when nothing changed.
 func (s *Store) load() error {
-	path := s.path(jobsFile)
+	path := s.inDir(jobsFile)
 	found, err := stampFile(path)
 	if err != nil {
 		return fmt.Errorf("cron store: %w", err)
@@ -210,7 +210,7 @@ func (s *Store) save(t *tx) error {
 	if err != nil {
 		return err
 	}
-	path := s.path(jobsFile)
+	path := s.inDir(jobsFile)
 	written, err := replaceFile(path, encodeFile(records, s.now()), func() error {
 		if found, err := stampFile(path); err != nil || found != s.cache.stamp {
 			return errors.Join(errMoved, err)

@@ -45,7 +45,7 @@ func TestReaderToleratesC102(t *testing.T) {
 			if err != nil || len(again) != len(jobs)+1 || again[len(again)-1].ID != created.ID {
 				t.Errorf("after a rewrite: %d jobs, %v; want %d", len(again), err, len(jobs)+1)
 			}
-			if content, _ := os.ReadFile(f.path(jobsFile)); strings.Contains(c.content, "../up") && !strings.Contains(string(content), "../up") {
+			if content, _ := os.ReadFile(f.inDir(jobsFile)); strings.Contains(c.content, "../up") && !strings.Contains(string(content), "../up") {
 				t.Error("a record that is no job was thrown away")
 			}
 		})
@@ -62,7 +62,7 @@ func TestReaderRefusesC102(t *testing.T) {
 		if _, err := f.Create(t.Context(), NewJob{Prompt: "p", Schedule: "30m"}); err == nil {
 			t.Errorf("%q is overwritten", content)
 		}
-		if got, _ := os.ReadFile(f.path(jobsFile)); string(got) != content {
+		if got, _ := os.ReadFile(f.inDir(jobsFile)); string(got) != content {
 			t.Errorf("%q became %q", content, got)
 		}
 	}
@@ -119,7 +119,7 @@ func TestUnknownFieldsAreKeptC106(t *testing.T) {
 	if _, err := f.Edit(t.Context(), "abc", Patch{Name: new("renamed"), Prompt: new("p")}); err != nil {
 		t.Fatal(err)
 	}
-	content, _ := os.ReadFile(f.path(jobsFile))
+	content, _ := os.ReadFile(f.inDir(jobsFile))
 	if !strings.Contains(strings.Join(strings.Fields(string(content)), ""), `"from_the_future":{"a":[1,2]}`) {
 		t.Errorf("lost in\n%s", content)
 	}
@@ -134,7 +134,7 @@ func TestLostUpdateC105(t *testing.T) {
 	rounds := 0
 	err := f.update(t.Context(), func(x *tx) error {
 		if rounds++; rounds == 1 {
-			if err := os.WriteFile(f.path(jobsFile), foreign, 0o600); err != nil {
+			if err := os.WriteFile(f.inDir(jobsFile), foreign, 0o600); err != nil {
 				return err
 			}
 		}
@@ -178,7 +178,7 @@ func TestManyWritersLoseNothingC105(t *testing.T) {
 func TestWedgedLockDegradesC104(t *testing.T) {
 	f := newFixture(t)
 	f.create(t, NewJob{Schedule: "30m"})
-	release, err := fileLock(t.Context(), f.path(".jobs.lock"), 0)
+	release, err := fileLock(t.Context(), f.inDir(".jobs.lock"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (s *Store) noteRelease(f firing, since, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(s.path("forced_releases.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, fileMode)
+	file, err := os.OpenFile(s.inDir("forced_releases.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, fileMode)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func TestTickLockT165(t *testing.T) {
 	f.create(t, NewJob{Schedule: "in 1m"})
 	f.clock.Step(time.Minute)
 	c := scheduler(t, f.Store, &script{})
-	release, err := fileLock(t.Context(), f.path(".tick.lock"), 0)
+	release, err := fileLock(t.Context(), f.inDir(".tick.lock"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,10 +113,10 @@ func TestTickLockT165(t *testing.T) {
 		t.Errorf("T-165 contended: %d, %v", n, err)
 	}
 	release()
-	if err := os.Remove(f.path(".tick.lock")); err != nil {
+	if err := os.Remove(f.inDir(".tick.lock")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(f.path(".tick.lock"), 0o700); err != nil {
+	if err := os.Mkdir(f.inDir(".tick.lock"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Tick(t.Context()); err == nil {
