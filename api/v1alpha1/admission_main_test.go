@@ -204,7 +204,7 @@ var mapKey = regexp.MustCompile(`\[([^\]]*[^\]\d][^\]]*)\]`)
 func dotted(field string) string { return mapKey.ReplaceAllString(field, ".$1") }
 
 func causes(err error) []metav1.StatusCause {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the client returns it unwrapped
+	status, ok := err.(apierrors.APIStatus) // the client returns it unwrapped
 	if !ok || status.Status().Details == nil {
 		return nil
 	}

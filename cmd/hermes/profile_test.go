@@ -92,7 +92,7 @@ func TestImportDryRun(t *testing.T) {
 			t.Errorf("%s was written", secret)
 		}
 	}
-	if err := os.Chmod(manifest, 0o644); err != nil { //nolint:gosec // an older file that others may read
+	if err := os.Chmod(manifest, 0o644); err != nil { // an older file that others may read
 		t.Fatal(err)
 	}
 	succeeds(t, "profile", "import", source, "--name", "ada", "-o", manifest, "--with-secrets")

@@ -68,7 +68,7 @@ func (c *converter) schedule(j Job, taken map[string]bool) (*v1alpha1.Schedule, 
 		c.out.note("cron job %q was delivered to the chat it came from: name that chat in spec.deliver", cmp.Or(j.Name, j.ID))
 	}
 	if j.Repeat.Times != nil && !strings.Contains(string(j.Schedule), `"once"`) {
-		left := int32(min(max(*j.Repeat.Times-j.Repeat.Completed, 1), 1_000_000)) //nolint:gosec // in range
+		left := int32(min(max(*j.Repeat.Times-j.Repeat.Completed, 1), 1_000_000)) // in range
 		s.Spec.Repeat = &left
 	}
 	return s, nil

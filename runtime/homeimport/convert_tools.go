@@ -42,7 +42,7 @@ func (c *converter) behaviour() {
 		}
 	}
 	if n, ok := c.takeInt("cron", "max_parallel_jobs"); ok {
-		n32 := int32(min(max(n, 0), 1000)) //nolint:gosec // in range
+		n32 := int32(min(max(n, 0), 1000)) // in range
 		cron.MaxParallelJobs = &n32
 	}
 	if v, ok := c.take("cron", "catch_up_missed"); ok {

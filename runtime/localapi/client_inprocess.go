@@ -18,7 +18,7 @@ type inProcess struct{ handler http.Handler }
 func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	w := &recorder{header: http.Header{}, status: http.StatusOK}
 	defer func() {
-		if v := recover(); v == http.ErrAbortHandler { //nolint:errorlint // a panic's value, not an error that was returned
+		if v := recover(); v == http.ErrAbortHandler { // a panic's value, not an error that was returned
 			resp, err = nil, io.ErrUnexpectedEOF
 		} else if v != nil {
 			panic(v)

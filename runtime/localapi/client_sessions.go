@@ -126,7 +126,7 @@ type reader struct {
 
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // a reader's end is that very value
+	if err != nil && err != io.EOF { // a reader's end is that very value
 		r.err = err
 	}
 	return n, err

@@ -249,7 +249,7 @@ func TestS141ForeignHolder(t *testing.T) {
 	r := newRig(t)
 	r.seed("a", monday, "hello")
 	paths := r.open["alice"].Paths()
-	file, err := os.Open(paths.Store() + "-wal") //nolint:gosec // the log: closing it here drops no lock of the database
+	file, err := os.Open(paths.Store() + "-wal") // the log: closing it here drops no lock of the database
 	must(t, err)
 	holder := exec.Command("sleep", "60")
 	holder.Stdin = file

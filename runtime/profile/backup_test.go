@@ -327,7 +327,7 @@ func TestRestoreWaitsForShortUses(t *testing.T) {
 	begin := func(c context.Context) chan error {
 		done := make(chan error, 1)
 		go func() { done <- l.exclusively(c, func() error { return nil }) }()
-		for !fake.HasWaiters() { //nolint:revive // the restore waits on the clock
+		for !fake.HasWaiters() { // the restore waits on the clock
 			runtime.Gosched()
 		}
 		return done

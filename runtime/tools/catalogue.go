@@ -35,7 +35,7 @@ func (t Toolset) composite() bool { return len(t.Includes)+len(t.Tools) > 0 }
 
 // catalogue lists every toolset by name. Those without tools in this version are known all the same, so that a
 // configuration that names them is understood; Survey says which they are.
-func catalogue() []Toolset { //nolint:funlen // a table
+func catalogue() []Toolset { // a table
 	everyday := []string{toolsetClarify, toolsetFile, toolsetMemory, toolsetSessionSearch, toolsetSkills, toolsetTerminal, toolsetTodo, toolsetWeb}
 	return []Toolset{
 		{Name: "browser", Description: "Drive a web browser."},

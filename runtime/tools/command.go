@@ -49,7 +49,7 @@ func runCommand(ctx context.Context, clk clock.WithTicker, c command) (ending, e
 		defer c.stdin.Close()
 	}
 	if err := ctx.Err(); err != nil {
-		return ending{cancelled: true}, nil //nolint:nilerr // told in the ending
+		return ending{cancelled: true}, nil // told in the ending
 	}
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -90,7 +90,7 @@ func holds(info os.FileInfo, dir string, deep bool) bool {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil //nolint:nilerr // gone, or not there at all
+			return nil // gone, or not there at all
 		case d.IsDir() && path != dir && !deep:
 			return fs.SkipDir
 		case d.Type().IsRegular():

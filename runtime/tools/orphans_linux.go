@@ -163,5 +163,5 @@ func ticksNow() uint64 {
 		return 0
 	}
 	const userHZ, second = 100, 1_000_000_000
-	return uint64(ts.Sec*userHZ + ts.Nsec/(second/userHZ)) //nolint:gosec // never negative
+	return uint64(ts.Sec*userHZ + ts.Nsec/(second/userHZ)) // never negative
 }

@@ -213,7 +213,7 @@ func (q *search) look(start place, rel string) error {
 			f.Close()
 		}
 		q.skipped++
-		return nil //nolint:nilerr // counted, and said at the end
+		return nil // counted, and said at the end
 	}
 	defer f.Close()
 	r := bufio.NewReaderSize(io.LimitReader(f, maxSearchBytes), 64<<10)
@@ -223,7 +223,7 @@ func (q *search) look(start place, rel string) error {
 	for n := 1; ; n++ {
 		line, _, err := readLine(r, maxSearchBytes)
 		if err != nil {
-			return nil //nolint:nilerr // the end of the file, or of what could be read of it
+			return nil // the end of the file, or of what could be read of it
 		}
 		line = bytes.TrimRight(line, "\r\n")
 		if !q.line.Match(line) {

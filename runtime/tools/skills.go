@@ -95,7 +95,7 @@ func (s *Set) scanSkills(ctx context.Context, dir, prefix string) ([]skill, erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return nil //nolint:nilerr // a directory that cannot be read holds no skills for us
+			return nil // a directory that cannot be read holds no skills for us
 		case d.IsDir() && rel != "." && (notSkills[strings.ToLower(d.Name())] || strings.Count(rel, "/") >= maxSkillDepth):
 			return fs.SkipDir
 		case d.IsDir() || d.Name() != skillFile || rel == skillFile:

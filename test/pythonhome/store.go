@@ -183,7 +183,7 @@ func (w *Writer) LeaveLog(t testing.TB, home string) {
 	}
 	w.Close(t)
 	for suffix, data := range saved {
-		if err := os.WriteFile(filepath.Join(home, "state.db"+suffix), data, 0o644); err != nil { //nolint:gosec // as the Python agent leaves it
+		if err := os.WriteFile(filepath.Join(home, "state.db"+suffix), data, 0o644); err != nil { // as the Python agent leaves it
 			t.Fatal(err)
 		}
 	}

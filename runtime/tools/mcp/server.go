@@ -146,7 +146,7 @@ func (d declared) rests() (Phase, string) {
 // pause waits until the next attempt, or until the declaration changes.
 func (s *server) pause(ctx context.Context, want declared, failures int, err error) {
 	why := want.hide(oneLine(err.Error()))
-	wait := delayAfter(failures, rand.Float64()) //nolint:gosec // spreads load, hides nothing
+	wait := delayAfter(failures, rand.Float64()) // spreads load, hides nothing
 	next := s.v.o.Clock.Now().Add(wait)
 	s.enter(PhaseLost, why, next, nil)
 	s.v.o.Log.Info("an MCP server is not connected", "server", s.name, "why", why, "next", next, "failures", failures)

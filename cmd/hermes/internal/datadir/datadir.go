@@ -65,7 +65,7 @@ func closeToOthers(dir string) error {
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
 		return err
 	}
-	return os.Chmod(dir, 0o700) //nolint:gosec // a directory needs the x
+	return os.Chmod(dir, 0o700) // a directory needs the x
 }
 
 func (d Dir) join(name ...string) string {

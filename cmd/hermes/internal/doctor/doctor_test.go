@@ -63,7 +63,7 @@ func TestChecksOnThisMachine(t *testing.T) {
 	if err := os.WriteFile(open, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(open, 0o644); err != nil { //nolint:gosec // what the check is to find
+	if err := os.Chmod(open, 0o644); err != nil { // what the check is to find
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, ".hermes"), 0o700); err != nil {

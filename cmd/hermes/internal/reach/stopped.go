@@ -50,7 +50,7 @@ func (f Finder) withoutControlPlane(ctx context.Context, data datadir.Dir, wante
 func (f Finder) residents(ctx context.Context, dir string) ([]resident, error) {
 	roots, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil //nolint:nilerr // no gateway has ever run there
+		return nil, nil // no gateway has ever run there
 	}
 	var out []resident
 	for _, entry := range roots {

@@ -96,10 +96,10 @@ func (m Manager) Install(ctx context.Context, s Spec) error {
 	if err := os.MkdirAll(filepath.Dir(s.log()), 0o700); err != nil {
 		return fmt.Errorf("make the log directory: %w", err)
 	}
-	if err := os.MkdirAll(m.Dir, 0o755); err != nil { //nolint:gosec // read by the service manager
+	if err := os.MkdirAll(m.Dir, 0o755); err != nil { // read by the service manager
 		return fmt.Errorf("install service: %w", err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // no secret, read by the service manager
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { // no secret, read by the service manager
 		return fmt.Errorf("install service: %w", err)
 	}
 	if m.Kind == "launchd" {
