@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hermes.dev/hermes/cmd/hermes/internal/chat"
+	"hermes.dev/hermes/cmd/hermes/internal/chat/safetext"
 	"hermes.dev/hermes/runtime/localapi"
 	"hermes.dev/hermes/runtime/store"
 )
@@ -18,7 +18,7 @@ func writeDelegations(b *strings.Builder, list []localapi.DelegationInfo) {
 		if d.CompletedAt == nil && d.Delivery == store.DeliveryPending {
 			told = "since " + local(d.DispatchedAt)
 		}
-		fmt.Fprintf(b, "%-10s%s %s, %s\n", "Delegated:", chat.Visible(d.ID), chat.Visible(d.State), told)
+		fmt.Fprintf(b, "%-10s%s %s, %s\n", "Delegated:", safetext.Visible(d.ID), safetext.Visible(d.State), told)
 		for i, goal := range d.Goals {
 			state, session := d.State, ""
 			for _, r := range d.Results {
@@ -29,7 +29,7 @@ func writeDelegations(b *strings.Builder, list []localapi.DelegationInfo) {
 			if i < len(d.Children) {
 				session = "  hermes sessions show " + d.Children[i]
 			}
-			fmt.Fprintf(b, "%-10s- %s: %s%s\n", "", chat.Visible(state), chat.Brief(goal, titleWidth), chat.Visible(session))
+			fmt.Fprintf(b, "%-10s- %s: %s%s\n", "", safetext.Visible(state), safetext.Brief(goal, titleWidth), safetext.Visible(session))
 		}
 	}
 }

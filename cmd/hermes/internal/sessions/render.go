@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"hermes.dev/hermes/cmd/hermes/internal/chat"
+	"hermes.dev/hermes/cmd/hermes/internal/chat/safetext"
 	"hermes.dev/hermes/runtime/localapi"
 	"hermes.dev/hermes/runtime/store"
 )
@@ -24,14 +24,14 @@ func List(w io.Writer, sessions []localapi.SessionInfo, wide bool) error {
 	}
 	fmt.Fprintln(t, header)
 	for _, s := range sessions {
-		row := []string{chat.Visible(s.ID), local(s.LastActivityAt), chat.Visible(s.Source), fmt.Sprint(s.Messages), Name(s)}
+		row := []string{safetext.Visible(s.ID), local(s.LastActivityAt), safetext.Visible(s.Source), fmt.Sprint(s.Messages), Name(s)}
 		if wide {
 			ended := "-"
 			if s.EndedAt != nil {
 				ended = local(*s.EndedAt)
 			}
 			row = []string{
-				row[0], row[1], local(s.StartedAt), ended, row[2], dash(chat.Visible(s.Model)), row[3],
+				row[0], row[1], local(s.StartedAt), ended, row[2], dash(safetext.Visible(s.Model)), row[3],
 				fmt.Sprint(s.InputTokens), fmt.Sprint(s.OutputTokens), row[4],
 			}
 		}
@@ -43,9 +43,9 @@ func List(w io.Writer, sessions []localapi.SessionInfo, wide bool) error {
 // Name is the title of a session, else the beginning of what was said first.
 func Name(s localapi.SessionInfo) string {
 	if s.Title != "" {
-		return chat.Brief(s.Title, titleWidth)
+		return safetext.Brief(s.Title, titleWidth)
 	}
-	return dash(chat.Brief(s.Preview, titleWidth))
+	return dash(safetext.Brief(s.Preview, titleWidth))
 }
 
 func dash(text string) string {
@@ -71,14 +71,14 @@ func Show(w io.Writer, s localapi.SessionDetail) error {
 		{"Tokens", fmt.Sprintf("%d in, %d out", s.InputTokens, s.OutputTokens)},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(&b, "%-10s%s\n", line[0]+":", chat.Visible(line[1]))
+			fmt.Fprintf(&b, "%-10s%s\n", line[0]+":", safetext.Visible(line[1]))
 		}
 	}
 	if s.EndedAt != nil {
 		fmt.Fprintf(&b, "%-10s%s\n", "Ended:", local(*s.EndedAt))
 	}
 	if s.Unfinished {
-		fmt.Fprintf(&b, "%-10sthe last turn was not finished: hermes chat --session %s --resume finishes it\n", "Note:", chat.Visible(s.ID))
+		fmt.Fprintf(&b, "%-10sthe last turn was not finished: hermes chat --session %s --resume finishes it\n", "Note:", safetext.Visible(s.ID))
 	}
 	writeDelegations(&b, s.Delegations)
 	for _, row := range s.Transcript {
@@ -89,12 +89,12 @@ func Show(w io.Writer, s localapi.SessionDetail) error {
 		if row.ToolName != "" {
 			who += " " + row.ToolName
 		}
-		fmt.Fprintf(&b, "\n[%s] %s\n", local(row.At), chat.Visible(who))
+		fmt.Fprintf(&b, "\n[%s] %s\n", local(row.At), safetext.Visible(who))
 		if text := strings.TrimSpace(row.Content); text != "" {
-			b.WriteString(chat.Visible(text) + "\n")
+			b.WriteString(safetext.Visible(text) + "\n")
 		}
 		if len(row.ToolCalls) > 0 {
-			b.WriteString("calls " + chat.Visible(string(row.ToolCalls)) + "\n")
+			b.WriteString("calls " + safetext.Visible(string(row.ToolCalls)) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -116,13 +116,13 @@ func Hits(w io.Writer, hits []localapi.SearchHit, bold, wide bool) error {
 	fmt.Fprintln(t, header)
 	for _, h := range hits {
 		text := strings.Join(strings.Fields(h.Snippet), " ")
-		text = strings.NewReplacer(store.MatchStart, open, store.MatchEnd, shut).Replace(chat.Visible(text))
+		text = strings.NewReplacer(store.MatchStart, open, store.MatchEnd, shut).Replace(safetext.Visible(text))
 		if wide {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", local(h.At), chat.Visible(h.Session), dash(chat.Brief(h.Title, 30)),
-				chat.Visible(h.Source), chat.Visible(h.Role), h.Message, text)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", local(h.At), safetext.Visible(h.Session), dash(safetext.Brief(h.Title, 30)),
+				safetext.Visible(h.Source), safetext.Visible(h.Role), h.Message, text)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", local(h.At), chat.Visible(h.Session), chat.Visible(h.Role), text)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", local(h.At), safetext.Visible(h.Session), safetext.Visible(h.Role), text)
 	}
 	return t.Flush()
 }
